@@ -1,0 +1,3 @@
+from langdu.cli import main
+
+main()

@@ -1,0 +1,59 @@
+"""The command line: one small file per command, loaded only when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from langdu import __version__
+from langdu.errors import LangduError
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    # name: (module under langdu.cli, one line for --help); the module defines `command`
+}
+
+
+class LazyGroup(click.Group):
+    """Knows its commands by name and imports one only when it runs, so `--help` stays quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        found: Any = importlib.import_module(f"langdu.cli.{COMMANDS[cmd_name][0]}").command
+        assert isinstance(found, click.Command)
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="langdu")
+def root() -> None:
+    """Langdu 朗读: text in, verified speech out, on your own machine."""
+
+
+def main() -> None:
+    """Entry point. Exit codes: 0 good, 1 made with faults, 2 the user's input, 3 environment or model."""
+    try:
+        root(standalone_mode=False)
+    except click.exceptions.Exit as error:
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Stopped.", err=True)
+        sys.exit(130)
+    except LangduError as error:
+        click.echo(f"langdu: {error}", err=True)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        sys.exit(0)
