@@ -48,7 +48,7 @@ __all__ = [
 
 
 class LangduError(Exception):
-    """Root of the tree. `message`: what was wrong, with which input. `hint`: what to do next ("" if obvious)."""
+    """Root of the tree. `message`: what was wrong, with which input. `hint`: what to do next."""
 
     exit_code = 3
     code = "error"

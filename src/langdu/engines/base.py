@@ -123,7 +123,7 @@ class Engine(Protocol):
         """Make a persona ready. Raises VoiceError when this engine or checkpoint cannot be that voice."""
 
     def fits(self, text: str, language: str, voice: str) -> bool:
-        """Whether `text` can be said in one request (phoneme or token limit); planners split until it does."""
+        """Whether `text` fits one request (phoneme or token limit); planners split until it does."""
 
     def speak(
         self,
@@ -132,7 +132,7 @@ class Engine(Protocol):
         stream: bool = False,
         cancelled: Callable[[str], bool] = lambda _id: False,
     ) -> Iterator[Event]:
-        """Say the requests. Draws from `requests` only when there is room, so a generator gives back-pressure.
+        """Say the requests; draw from the iterable only when there is room (that is the back-pressure).
 
         With `stream`, pieces come before the `Spoken` of their request. `cancelled(id)` is asked at every
         step; a cancelled request ends with `ending="cancelled"`.
