@@ -1,0 +1,33 @@
+"""Engines by name. Each lives in its own module, imported only when it is loaded."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from langdu.errors import SettingError
+
+if TYPE_CHECKING:
+    from langdu.engines.base import Engine
+    from langdu.synthesis.runner import EngineSpec
+
+ENGINES = {
+    "kokoro": "langdu.engines.kokoro",
+    "qwen3": "langdu.engines.qwen3.engine",
+    "tone": "langdu.engines.tone",
+}
+"""Engine name to the module that defines `load(spec) -> Engine`."""
+
+
+def load(spec: EngineSpec) -> Engine:
+    """Load the engine `spec` names, in this process and thread.
+
+    Raises SettingError for an unknown name, DependencyError when its extra is missing, ModelError when
+    its files are, DeviceError or CapacityError when this machine cannot run it.
+    """
+    if spec.engine not in ENGINES:
+        known = ", ".join(name for name in ENGINES if name != "tone")
+        raise SettingError(f'There is no engine "{spec.engine}".', hint=f"Known: {known}.")
+    module = importlib.import_module(ENGINES[spec.engine])
+    engine: Engine = module.load(spec)
+    return engine

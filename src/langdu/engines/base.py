@@ -66,6 +66,8 @@ class Request:
     settings: dict[str, float] = field(default_factory=dict)
     """Sampling settings the engine knows (temperature, top_k, …); unknown ones are refused."""
     max_s: float | None = None
+    stream: bool = False
+    """Send pieces as they are made, before the `Spoken`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,15 +129,16 @@ class Engine(Protocol):
 
     def speak(
         self,
-        requests: Iterable[Request],
+        requests: Iterable[Request | None],
         *,
-        stream: bool = False,
         cancelled: Callable[[str], bool] = lambda _id: False,
     ) -> Iterator[Event]:
         """Say the requests; draw from the iterable only when there is room (that is the back-pressure).
 
-        With `stream`, pieces come before the `Spoken` of their request. `cancelled(id)` is asked at every
-        step; a cancelled request ends with `ending="cancelled"`.
+        A None means "nothing right now": an engine with rows under way goes on and asks again after its
+        next step, so requests that arrive later join the batch. It ends when the iterable has ended and
+        all is said. Pieces of a `stream` request come before its `Spoken`. `cancelled(id)` is asked at
+        every step; a cancelled request ends with `ending="cancelled"`.
         """
 
     def close(self) -> None:
