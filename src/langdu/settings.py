@@ -83,6 +83,4 @@ def settings() -> Settings:
     try:
         return Settings()
     except (ValidationError, ValueError) as error:
-        raise SettingError(
-            f"A setting is wrong: {error}.", hint=f"See {config_file()} and LANGDU_*."
-        ) from None
+        raise SettingError(f"A setting is wrong: {error}.", hint=f"See {config_file()} and LANGDU_*.") from None

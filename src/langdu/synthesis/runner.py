@@ -44,9 +44,9 @@ class Outcome:
 class Runner(Protocol):
     """Says jobs, as many at once as its engine and machine can.
 
-    `run` draws jobs lazily and yields outcomes as they finish (not in order; `synthesis.order.in_order`
-    restores it). A job lost to a crashed worker is said once more before it is `failed`. Closing the
-    runner, or leaving `run` early, stops all work and leaves no process behind.
+    `run` draws jobs lazily (a None means "none right now, ask again") and yields outcomes as they finish,
+    not in order; `synthesis.order.in_order` restores it. A job lost to a crashed worker is said once more
+    before it is `failed`. Closing the runner, or leaving `run` early, stops all work and leaves no process.
     """
 
     info: EngineInfo
@@ -54,7 +54,7 @@ class Runner(Protocol):
     load_seconds: float
     """Process start to ready, of the slowest worker."""
 
-    def run(self, jobs: Iterable[Job]) -> Iterator[Outcome]: ...
+    def run(self, jobs: Iterable[Job | None]) -> Iterator[Outcome]: ...
 
     def peak_memory_mb(self) -> float:
         """Sum over the workers' peaks so far."""

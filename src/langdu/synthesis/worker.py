@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from langdu.engines.base import EngineInfo, Event, Piece, Request
+from langdu.engines.base import EngineInfo, Event, Request
 from langdu.errors import LangduError, WorkerError, by_code
 from langdu.synthesis import wire
 from langdu.synthesis.runner import EngineSpec
@@ -108,6 +108,10 @@ class Worker:
         self._process.kill()
         self._drain(5.0)
 
+    def abandon(self) -> None:
+        """Kill a child that hangs; its reader learns of the death as of any other."""
+        self._process.kill()
+
     def _drain(self, timeout_s: float) -> None:
         deadline = time.monotonic() + timeout_s
         while self._process.poll() is None and time.monotonic() < deadline:
@@ -158,8 +162,3 @@ class Worker:
 def _dump(persona: Persona) -> dict[str, Any]:
     found: dict[str, Any] = PERSONA.dump_python(persona, mode="json")
     return found
-
-
-def is_last(event: Event) -> bool:
-    """Whether `event` finishes its request."""
-    return not isinstance(event, Piece)

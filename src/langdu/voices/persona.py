@@ -88,8 +88,6 @@ class SpeakerPersona(_Persona):
     instruct: str = ""
 
 
-Persona = Annotated[
-    BuiltinPersona | ClonePersona | DesignPersona | SpeakerPersona, Field(discriminator="kind")
-]
+Persona = Annotated[BuiltinPersona | ClonePersona | DesignPersona | SpeakerPersona, Field(discriminator="kind")]
 PERSONA: TypeAdapter[Persona] = TypeAdapter(Persona)
 """Validates and dumps any persona."""

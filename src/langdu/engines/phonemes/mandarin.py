@@ -1,0 +1,62 @@
+"""Mandarin text to Kokoro's phonemes: words by jieba, pinyin by pypinyin, IPA by misaki's table."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+PUNCTUATION = str.maketrans({
+    "、": ",", "，": ",", "。": ".", "．": ".", "！": "!", "：": ":", "；": ";", "？": "?", "～": ",", "·": " ",
+    "«": "“", "»": "”", "《": "“", "》": "”", "「": "“", "」": "”", "『": "“", "』": "”", "【": "“", "】": "”",
+    "（": "(", "）": ")", "‘": "“", "’": "”", "—": "—", "…": "…",
+})  # fmt: skip
+
+# Tone contours as the model was trained on them: third, second, fourth, first.
+TONES = (("˧˩˧", "↓"), ("˧˥", "↗"), ("˥˩", "↘"), ("˥", "→"))
+SYLLABIC = (("\u027b\u0329", "ɨ"), ("\u0279\u0329", "ɨ"), ("ɻ̩", "ɨ"), ("ɹ̩", "ɨ"))
+
+HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
+PINYIN = re.compile(r"\[\[([a-zü:]+[1-5](?: [a-zü:]+[1-5])*)\]\]")
+"""A pronunciation given by the lexicon: `[[hang2 ye4]]`."""
+
+
+class Mandarin:
+    """Loads jieba's dictionary and pypinyin's tables once (about one second)."""
+
+    def __init__(self) -> None:
+        import logging
+
+        import jieba
+        from pypinyin import Style, lazy_pinyin
+
+        jieba.setLogLevel(logging.WARNING)
+        jieba.initialize()
+        self._cut = jieba.cut
+        # Third-tone, 一 and 不 sandhi within a word; a neutral tone is written 5.
+        self._pinyin = functools.partial(lazy_pinyin, style=Style.TONE3, neutral_tone_with_five=True, tone_sandhi=True)
+
+    def __call__(self, text: str) -> str:
+        """Phonemes of a span of Han characters, pinyin marks and punctuation."""
+        text = PINYIN.sub(lambda m: f" {' '.join(syllable(p) for p in m[1].split())} ", text)
+        spoken = HAN.sub(lambda m: " ".join(self._word(w) for w in self._cut(m[0])), text)
+        return spoken.translate(PUNCTUATION)
+
+    def _word(self, word: str) -> str:
+        return "".join(syllable(pinyin) for pinyin in self._pinyin(word))
+
+
+@functools.lru_cache(maxsize=4096)
+def syllable(pinyin: str) -> str:
+    """IPA of one numbered pinyin syllable ("hao3"), with the tone as an arrow.
+
+    A syllable the table does not know (哼 hng5, a bare 嗯 n2) is said by its nearest vowel rather than lost.
+    """
+    from misaki.transcription import pinyin_to_ipa
+
+    try:
+        ipa = "".join(pinyin_to_ipa(pinyin.replace("u:", "ü"))[0])
+    except (ValueError, KeyError, IndexError, TypeError):
+        return {"n": "ən", "m": "m", "ng": "əŋ", "hng": "xəŋ", "hm": "xm"}.get(pinyin.rstrip("12345"), "")
+    for old, new in (*TONES, *SYLLABIC):
+        ipa = ipa.replace(old, new)
+    return ipa.replace("\u0329", "").replace("\u032f", "")
