@@ -104,8 +104,10 @@ def _whisper_base() -> Entry:
 
 
 def _qwen3() -> list[Entry]:
-    gigabytes = {("0.6b", "bf16"): 2.5, ("0.6b", "8bit"): 2.0, ("0.6b", "6bit"): 1.8, ("0.6b", "4bit"): 1.6,
-                 ("1.7b", "bf16"): 4.5, ("1.7b", "8bit"): 3.1, ("1.7b", "6bit"): 2.7, ("1.7b", "4bit"): 2.3}  # fmt: skip
+    gigabytes = {
+        "0.6b": {"bf16": 2.5, "8bit": 2.0, "6bit": 1.8, "4bit": 1.6},
+        "1.7b": {"bf16": 4.5, "8bit": 3.1, "6bit": 2.7, "4bit": 2.3},
+    }
     variants = {"base": "Base", "customvoice": "CustomVoice", "voicedesign": "VoiceDesign"}
     what = {"base": "clones", "customvoice": "named speakers", "voicedesign": "a voice from a description"}
     entries = []
@@ -113,12 +115,12 @@ def _qwen3() -> list[Entry]:
         for key, label in variants.items():
             official = f"Qwen3-TTS-12Hz-{size.upper()}-{label}"
             entries.append(Entry(
-                f"qwen3-{size}-{key}", "qwen3", "Apache-2.0", int(gigabytes[size, "bf16"] * 1e9),
+                f"qwen3-{size}-{key}", "qwen3", "Apache-2.0", int(gigabytes[size]["bf16"] * 1e9),
                 hub=f"Qwen/{official}", note=f"{what[key]}; the official PyTorch weights, for models convert",
             ))  # fmt: skip
             entries.extend(
                 Entry(
-                    f"qwen3-{size}-{key}-{bits}", "qwen3", "Apache-2.0", int(gigabytes[size, bits] * 1e9),
+                    f"qwen3-{size}-{key}-{bits}", "qwen3", "Apache-2.0", int(gigabytes[size][bits] * 1e9),
                     hub=f"mlx-community/{official}-{bits}", note=what[key],
                 )
                 for bits in ("bf16", "8bit", "6bit", "4bit")
