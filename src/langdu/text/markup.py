@@ -1,0 +1,72 @@
+"""Marks a writer puts into a text: `[pause:0.5s]`, `[voice:小明]`, `[spell:NASA]`, `[em:really]`.
+
+A known mark acts, an unknown one that looks like a mark is reported and not spoken, any other bracket is text.
+`[[pin1 yin1]]` is a pronunciation and passes through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import regex
+
+MARK = regex.compile(r"(?<!\[)\[(?P<name>[a-z]+)(?::(?P<value>[^\[\]]*))?\](?!\])")
+PAUSE = regex.compile(r"(\d+(?:\.\d+)?)\s*(ms|s)?")
+SPEAKER = regex.compile(r"^(?P<name>[\p{L}\p{N}_]{1,16})[：:]\s*(?=\S)")
+LONGEST_PAUSE_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch said by one voice, then a pause. `warning` reports a mark that was not understood."""
+
+    text: str = ""
+    voice: str | None = None
+    pause_s: float = 0.0
+    spell: bool = False
+    emphasis: bool = False
+    warning: str = ""
+    column: int = 0
+
+
+def parse(text: str, *, dialogue: bool = False) -> Iterator[Span]:
+    voice: str | None = None
+    if dialogue and (match := SPEAKER.match(text)):
+        voice = match["name"]
+        text = text[match.end() :]
+    at = 0
+    for match in MARK.finditer(text):
+        span = _act(match, voice)
+        if span is None:
+            continue
+        if before := text[at : match.start()]:
+            yield Span(before, voice)
+        at = match.end()
+        if match["name"] == "voice" and not span.warning:
+            voice = span.voice
+        else:
+            yield span
+    if rest := text[at:]:
+        yield Span(rest, voice)
+
+
+def _act(match: regex.Match[str], voice: str | None) -> Span | None:
+    name, value = match["name"], (match["value"] or "").strip()
+    if name == "pause":
+        return _pause(match, value)
+    if name == "voice":
+        return Span(voice=value or None)
+    if name == "spell" and value:
+        return Span(value, voice, spell=True)
+    if name == "em" and value:
+        return Span(value, voice, emphasis=True)
+    return Span(warning=f"unknown mark {match[0]}", column=match.start() + 1)
+
+
+def _pause(match: regex.Match[str], value: str) -> Span:
+    number = PAUSE.fullmatch(value) if value else None
+    if value and number is None:
+        return Span(warning=f"a pause needs a time such as 0.5s: {match[0]}", column=match.start() + 1)
+    seconds = float(number[1]) / (1000 if number[2] == "ms" else 1) if number else 0.5
+    return Span(pause_s=min(seconds, LONGEST_PAUSE_S))

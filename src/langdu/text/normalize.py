@@ -1,0 +1,232 @@
+"""How written things are said: numbers, dates, money, versions, scores, addresses, symbols.
+
+Our own rules, one row each, run first on what the library gets wrong or does not know; then wetext (a
+text-normalisation grammar) reads the rest of the sentence in its language. English stretches inside a Chinese
+sentence are read as English.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import regex
+
+from langdu.errors import DependencyError
+from langdu.text.model import Change, Language
+
+UrlPolicy = Literal["domain", "word", "skip"]
+
+ZH_DIGITS = str.maketrans("0123456789", "零一二三四五六七八九")
+EN_DIGITS = dict(
+    zip("0123456789", ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"], strict=True)
+)
+
+URL = regex.compile(r"(?:https?://|www\.)[^\s\p{Han}，。！？；、（）《》“”]+[^\s\p{Han}，。！？；、（）《》“”.,;:!?)]")
+EMAIL = regex.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+FILE = regex.compile(
+    r"\b[\w-]+\.(?:md|txt|py|json|toml|yaml|yml|html|css|js|ts|pdf|docx?|xlsx?|pptx?|csv|mp3|wav|zip)\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`pattern` is said as `spoken(match)`; named as `langdu script` shows it."""
+
+    name: str
+    pattern: regex.Pattern[str]
+    spoken: Callable[[regex.Match[str]], str]
+
+
+def zh_number(digits: str) -> str:
+    """A number in Mandarin: 1,234.50 is 一千二百三十四点五."""
+    import cn2an
+
+    digits = digits.replace(",", "")
+    whole, _, fraction = digits.partition(".")
+    fraction = fraction.rstrip("0")
+    said = str(cn2an.an2cn(whole or "0")) if len(whole) <= 15 else whole.translate(ZH_DIGITS)
+    return f"{said}点{fraction.translate(ZH_DIGITS)}" if fraction else said
+
+
+def _zh_dots(match: regex.Match[str]) -> str:
+    return f"{match[1]}{match[2].translate(ZH_DIGITS).replace('.', '点')}"
+
+
+def _en_dots(match: regex.Match[str]) -> str:
+    from num2words import num2words
+
+    words = " point ".join(num2words(int(part)) for part in match[2].split("."))
+    return f"{'version ' if match[1].lower() == 'v' else match[1]}{words.replace('-', ' ')}"
+
+
+UNITS = {
+    "GB": "GB", "MB": "MB", "KB": "KB", "TB": "TB", "Gb": "Gb", "Mb": "Mb", "km": "公里", "m": "米", "cm": "厘米",
+    "kg": "公斤", "g": "克", "kWh": "度", "L": "升", "ml": "毫升", "mL": "毫升",
+}  # fmt: skip
+PER = {"s": "每秒", "h": "每小时", "min": "每分钟", "天": "每天", "秒": "每秒", "小时": "每小时"}
+ROMAN = regex.compile(r"M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
+
+
+def roman(numeral: str) -> int:
+    """The value of a Roman numeral (IV is 4)."""
+    values = [{"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}[c] for c in numeral]
+    return sum(-v if v < after else v for v, after in zip(values, [*values[1:], 0], strict=True))
+
+
+NAMES = (
+    Rule("name", regex.compile(r"(?<![A-Za-z])([CF])#"), lambda m: f"{m[1]} sharp"),
+    Rule("name", regex.compile(r"(?<![A-Za-z])C\+\+"), lambda m: "C plus plus"),
+    Rule("name", regex.compile(r"\.NET\b"), lambda m: "dot net"),
+    Rule("name", regex.compile(r"\bNode\.js\b"), lambda m: "Node J S"),
+)
+ZH_RULES = (
+    Rule("money", regex.compile(r"[¥￥]\s?(\d[\d,]*(?:\.\d+)?)(万|亿)?(?:元)?"),
+         lambda m: f"{zh_number(m[1])}{m[2] or ''}元"),
+    Rule("money", regex.compile(r"\$\s?(\d[\d,]*(?:\.\d+)?)(万|亿)?(?:美元)?"),
+         lambda m: f"{zh_number(m[1])}{m[2] or ''}美元"),
+    Rule("rate", regex.compile(rf"(\d[\d,]*(?:\.\d+)?)\s?({'|'.join(UNITS)})/({'|'.join(PER)})(?![A-Za-z])"),
+         lambda m: f"{PER[m[3]]}{zh_number(m[1])}{UNITS[m[2]]}"),
+    Rule("score", regex.compile(r"(?<=[比分胜负平败领先以][是为数：:]?\s?)(\d{1,3})\s?[-–:：]\s?(\d{1,3})(?![\d:：])"),
+         lambda m: f"{zh_number(m[1])}比{zh_number(m[2])}"),
+    Rule("version", regex.compile(r"(?<![\w.])([vV]?)(\d+(?:\.\d+){2,})(?![\w])"), _zh_dots),
+    Rule("version", regex.compile(r"(?<![\w.])([vV])(\d+(?:\.\d+)?)(?![\w.])"), _zh_dots),
+    Rule("model name", regex.compile(r"(?<=[A-Za-z])-(\d+(?:\.\d+)?)(?![\d-])"), lambda m: zh_number(m[1])),
+    Rule("range", regex.compile(r"(\d+(?:\.\d+)?%?)\s?[~～–—]\s?(?=\d)"), lambda m: f"{m[1]}到"),
+    Rule("chapter", regex.compile(rf"(?<=第)({ROMAN.pattern})(?=[章节卷部回篇])"),
+         lambda m: zh_number(str(roman(m[1])))),
+    Rule("symbol", regex.compile(r"(?<=\S)\s?&\s?(?=\S)"), lambda m: "和"),
+)  # fmt: skip
+EN_RULES = (
+    Rule("score", regex.compile(r"(?<=\b(?:won|lost|score|scored|beat|led|by|ahead)\b[^.\d]{0,20})(\d{1,3})[-–](\d{1,3})\b"),
+         lambda m: f"{m[1]} to {m[2]}"),
+    Rule("version", regex.compile(r"(?<![\w.])([vV]?)(\d+(?:\.\d+){2,})(?!\w)"), _en_dots),
+    Rule("version", regex.compile(r"(?<![\w.])([vV])(\d+(?:\.\d+)?)(?![\w.])"), _en_dots),
+    Rule("phone", regex.compile(r"(?<![\w-])(\d{3})-(\d{4})(?![\w-])"),
+         lambda m: " ".join(EN_DIGITS[d] for d in m[1]) + ", " + " ".join(EN_DIGITS[d] for d in m[2])),
+    Rule("model name", regex.compile(r"(?<=[A-Za-z])-(?=\d)"), lambda m: " "),
+    Rule("range", regex.compile(r"(?<=\d%?)\s?[~–—]\s?(?=\d)"), lambda m: " to "),
+    Rule("chapter", regex.compile(rf"(?<=\b(?:Chapter|Part|Book|Volume|Section)\s)({ROMAN.pattern})\b(?=\.?\s*$|[:.,])"),
+         lambda m: str(roman(m[1])) if m[1] else ""),
+    Rule("abbreviation", regex.compile(r"\be\.g\."), lambda m: "for example"),
+    Rule("abbreviation", regex.compile(r"\bi\.e\."), lambda m: "that is"),
+    Rule("abbreviation", regex.compile(r"\bvs\."), lambda m: "versus"),
+    Rule("abbreviation", regex.compile(r"\bFigs?\.(?=\s?\d)"), lambda m: "figure"),
+    Rule("abbreviation", regex.compile(r"\bapprox\."), lambda m: "approximately"),
+    Rule("abbreviation", regex.compile(r"\betc\.(?=\s*[\p{Ll},;)]|\s+\p{Lu}|$)"), lambda m: "et cetera."),
+    Rule("symbol", regex.compile(r"(?<=\S)\s?&\s?(?=\S)"), lambda m: " and "),
+)  # fmt: skip
+
+ENGLISH_STRETCH = regex.compile(
+    r"[A-Za-z][A-Za-z'’]*(?:[ ,]+(?:[$€£]?\d[\d,.:]*\d?(?:st|nd|rd|th|%)?|[A-Za-z][A-Za-z'’]*))+(?:[ ,]+[A-Za-z][A-Za-z'’]*)+"
+)
+"""Words, numbers among them, words again: three or more tokens of English inside a Chinese sentence."""
+
+
+def spoken(text: str, language: Language, *, url: UrlPolicy = "domain") -> tuple[str, list[Change]]:
+    """The sentence as it is said, and each rule that changed it. Japanese numbers are left to its own G2P."""
+    changes: list[Change] = []
+    text = _addresses(text, language, url, changes)
+    text = _apply(NAMES, text, changes)
+    if language == "en":
+        return _library(_apply(EN_RULES, text, changes), "en", changes), changes
+    if language == "ja":
+        return text, changes
+    parts: list[str] = []
+    at = 0
+    for match in ENGLISH_STRETCH.finditer(text):
+        parts.append(_chinese(text[at : match.start()], changes))
+        parts.append(_library(_apply(EN_RULES, match[0], changes), "en", changes))
+        at = match.end()
+    parts.append(_chinese(text[at:], changes))
+    return "".join(parts), changes
+
+
+def _chinese(text: str, changes: list[Change]) -> str:
+    return _library(_apply(ZH_RULES, text, changes), "zh", changes)
+
+
+def _apply(rules: tuple[Rule, ...], text: str, changes: list[Change]) -> str:
+    for rule in rules:
+
+        def say(match: regex.Match[str], rule: Rule = rule) -> str:
+            after = rule.spoken(match)
+            if after != match[0]:
+                changes.append(Change(rule.name, match[0], after))
+            return after
+
+        text = rule.pattern.sub(say, text)
+    return text
+
+
+def _addresses(text: str, language: Language, policy: UrlPolicy, changes: list[Change]) -> str:
+    dot, at, link = (" dot ", " at ", "link") if language == "en" else ("点", " at ", "链接")
+
+    def say_url(match: regex.Match[str]) -> str:
+        domain = regex.sub(r"^(?:https?://)?(?:www\.)?", "", match[0]).split("/")[0].split("?")[0].split(":")[0]
+        after = {"domain": domain.replace(".", dot), "word": link, "skip": ""}[policy]
+        changes.append(Change("url", match[0], after))
+        return after
+
+    def say_email(match: regex.Match[str]) -> str:
+        after = match[0].replace(".", dot).replace("@", at)
+        changes.append(Change("e-mail", match[0], after))
+        return after
+
+    def say_file(match: regex.Match[str]) -> str:
+        after = match[0].replace(".", dot).replace("_", " ")
+        changes.append(Change("file name", match[0], after))
+        return after
+
+    text = URL.sub(say_url, text)
+    text = EMAIL.sub(say_email, text)
+    return FILE.sub(say_file, text)
+
+
+NUMERIC = regex.compile(r"[\d$€£¥￥%℃°½¼¾²³×÷±＝=+]|\b(?:Dr|Mr|Mrs|St|Prof)\.")
+
+
+def _library(text: str, language: str, changes: list[Change]) -> str:
+    """What the grammar reads differently. It is not asked where there is nothing numeric to read."""
+    if not NUMERIC.search(text):
+        return text
+    lead, trail = len(text) - len(text.lstrip()), len(text) - len(text.rstrip())
+    core = text.strip()
+    after = str(_grammar(language).normalize(core))
+    if after == core:
+        return text
+    for before, said in _differences(core, after):
+        changes.append(Change("number", before, said))
+    return text[:lead] + after + (text[-trail:] if trail else "")
+
+
+def _differences(before: str, after: str) -> list[tuple[str, str]]:
+    """Stretches that changed, widened to whole numbers. Long sentences are shown as one change."""
+    import difflib
+
+    if len(before) > 400:
+        return [(before, after)]
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    return [
+        (before[a:b], after[c:d]) for tag, a, b, c, d in matcher.get_opcodes() if tag != "equal" and (b > a or d > c)
+    ]
+
+
+class _Grammar:
+    def __init__(self, language: str) -> None:
+        try:
+            from wetext import Normalizer
+        except ImportError:
+            hint = 'Run: pip install "langdu[text]"'
+            raise DependencyError("wetext is not installed; it reads numbers and dates.", hint=hint) from None
+        self._normalizer = Normalizer(lang=language, operator="tn")
+
+    def normalize(self, text: str) -> str:
+        return str(self._normalizer.normalize(text))
+
+
+@functools.cache
+def _grammar(language: str) -> _Grammar:
+    return _Grammar(language)

@@ -1,0 +1,149 @@
+"""From a document to a `Script`: cleaned, cut into sentences, each as it will be said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import regex
+
+from langdu.errors import TextError
+from langdu.text import markup, normalize, segment
+from langdu.text.clean import EmojiPolicy, clean, paragraphs
+from langdu.text.language import language_of
+from langdu.text.lexicon import Lexicon
+from langdu.text.model import Change, Document, Language, Origin, Paragraph, Script, Section, TextWarning, Utterance
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptOptions:
+    """Policies and pauses (seconds). Defaults are those of the settings."""
+
+    emoji: EmojiPolicy = "drop"
+    url: normalize.UrlPolicy = "domain"
+    pause_sentence_s: float = 0.15
+    pause_paragraph_s: float = 0.35
+    pause_heading_s: float = 0.6
+    pause_chapter_s: float = 1.2
+    lexicon: Lexicon = field(default_factory=Lexicon)
+    read_titles: bool = True
+    """Whether chapter titles are spoken."""
+    dialogue: bool = False
+    """Whether `name: text` at the start of a paragraph names the speaker."""
+
+
+def make_script(
+    source: str | Document,
+    *,
+    voice: str | None = None,
+    language: Language | None = None,
+    options: ScriptOptions | None = None,
+) -> Script:
+    """Everything `source` says, in order. Raises TextError when there is nothing to say."""
+    document = source if isinstance(source, Document) else plain(source)
+    maker = _Maker(document, voice, language, options or ScriptOptions())
+    for section in document.sections:
+        if section.kind == "body":
+            maker.section(section)
+    script = maker.script()
+    if not script.utterances:
+        raise TextError("There is nothing to say in this text.", hint="Give a text with at least one letter or digit.")
+    return script
+
+
+def plain(text: str) -> Document:
+    """A document of one untitled section, from plain text."""
+    found = [Paragraph(p, Origin(paragraph=at, end=len(p))) for at, p in enumerate(paragraphs(clean(text)[0]))]
+    return Document(sections=(Section("", tuple(found)),))
+
+
+class _Maker:
+    def __init__(
+        self, document: Document, voice: str | None, language: Language | None, options: ScriptOptions
+    ) -> None:
+        self._document, self._voice, self._options = document, voice, options
+        self._language: Language | None = language or document.language
+        self._forced = language
+        self._utterances: list[Utterance] = []
+        self._chapters: list[str] = []
+        self._changes: list[Change] = []
+        self._warnings: list[TextWarning] = []
+        self._paragraph = 0
+
+    def section(self, section: Section) -> None:
+        self._chapters.append(section.title)
+        self._paragraph = 0
+        before = len(self._utterances)
+        title = section.title.strip()
+        opens_with_title = bool(section.paragraphs) and section.paragraphs[0].text.strip() == title
+        if title and self._options.read_titles and not opens_with_title:
+            self._say(Paragraph(title, kind="heading"))
+        for paragraph in section.paragraphs:
+            if paragraph.kind != "code":
+                self._say(paragraph)
+        if len(self._utterances) > before:
+            self._pause(self._options.pause_chapter_s)
+        else:
+            self._chapters.pop()  # a chapter without a word is no chapter
+
+    def _say(self, paragraph: Paragraph) -> None:
+        text, changes = clean(paragraph.text, emoji=self._options.emoji)
+        self._changes.extend(changes)
+        text = regex.sub(r"\s+", " ", text).strip()
+        said = 0
+        for span in markup.parse(text, dialogue=self._options.dialogue):
+            if span.warning:
+                self._warnings.append(TextWarning(span.warning, paragraph.origin.paragraph + 1, span.column))
+            if span.text:
+                said += self._sentences(span, paragraph)
+            if span.pause_s and self._utterances:
+                self._pause(span.pause_s, add=True)
+        if said:
+            heading = paragraph.kind == "heading"
+            self._pause(self._options.pause_heading_s if heading else self._options.pause_paragraph_s)
+            self._paragraph += 1
+
+    def _sentences(self, span: markup.Span, paragraph: Paragraph) -> int:
+        before = len(self._utterances)
+        at = 0
+        for source in segment.sentences(span.text):
+            start, at = at, at + len(source)
+            if not segment.sayable(source):
+                continue
+            language = self._forced or language_of(source, self._language or "zh")
+            self._language = language
+            spoken = self._spoken(source.strip(), language, spell=span.spell)
+            if not segment.sayable(spoken):
+                continue
+            origin = paragraph.origin
+            place = Origin(
+                origin.file, origin.section, origin.paragraph, origin.start + start, origin.start + at, origin.page
+            )
+            self._utterances.append(Utterance(
+                source.strip(), spoken, language, len(self._chapters) - 1, self._paragraph,
+                span.voice or self._voice, self._options.pause_sentence_s, place, span.emphasis,
+            ))  # fmt: skip
+        return len(self._utterances) - before
+
+    def _spoken(self, source: str, language: Language, *, spell: bool) -> str:
+        if spell:
+            return " ".join(source)
+        text, changes = self._options.lexicon.apply(source)
+        self._changes.extend(changes)
+        spoken, changes = normalize.spoken(text, language, url=self._options.url)
+        self._changes.extend(changes)
+        if language == "en" or spoken[-1:].isascii():
+            spoken += " " if not spoken.endswith(" ") else ""
+        return spoken
+
+    def _pause(self, seconds: float, *, add: bool = False) -> None:
+        last = self._utterances[-1]
+        pause = last.pause_after_s + seconds if add else max(last.pause_after_s, seconds)
+        self._utterances[-1] = replace(last, pause_after_s=pause)
+
+    def script(self) -> Script:
+        if self._utterances:
+            self._utterances[-1] = replace(self._utterances[-1], pause_after_s=0.0)
+        return Script(
+            tuple(self._utterances), tuple(self._chapters) or ("",), self._document.title, self._document.author,
+            tuple(self._changes), tuple(self._warnings), self._document.cover,
+        )  # fmt: skip
