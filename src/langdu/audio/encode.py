@@ -216,7 +216,7 @@ def streamed_wav_header(sample_rate_hz: int) -> bytes:
 
 
 AV_STREAMS = {
-    "mp3": ("mp3", "libmp3lame", "s16p"), "opus": ("ogg", "libopus", "flt"), "ogg": ("ogg", "libvorbis", "fltp"),
+    "mp3": ("mp3", "libmp3lame", "s16p"), "opus": ("ogg", "libopus", "flt"), "ogg": ("ogg", "libopus", "flt"),
     "aac": ("adts", "aac", "fltp"), "flac": ("flac", "flac", "s16"), "m4a": ("ipod", "aac", "fltp"),
     "m4b": ("ipod", "aac", "fltp"),
 }  # fmt: skip

@@ -1,0 +1,107 @@
+"""What a listener would write down: voice activity first, then Whisper.
+
+Whisper says its own prompt back on silence and noise, and may answer Mandarin in traditional characters; so
+nothing is asked of it where no voice was found, an echo of the prompt counts as nothing heard, and what it
+hears is folded to simplified characters when compared.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from langdu.engines.base import Audio
+from langdu.errors import DependencyError
+
+RATE_HZ = 16_000
+PROMPTS = {"zh": "以下是普通话的句子，带标点。"}
+"""A Mandarin prompt keeps the answer in simplified characters, with marks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    text: str
+    start_s: float
+    end_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    text: str
+    language: str
+    speech_s: float
+    """Seconds of voice, by the activity detector."""
+    probability: float
+    """Mean probability of the words: below 0.4 the checker itself is unsure."""
+    words: tuple[Word, ...] = ()
+
+
+class Checker:
+    """A Whisper model by catalogue name, loaded when it is first needed. Not for several threads at once."""
+
+    MODEL = "whisper-base"
+
+    def __init__(self, model: str = MODEL, *, threads: int = 2, folder: Path | None = None) -> None:
+        self.model = model
+        self._threads, self._folder = threads, folder
+
+    @functools.cached_property
+    def _whisper(self) -> Any:
+        try:
+            from faster_whisper import WhisperModel
+        except ImportError:
+            hint = 'Run: pip install "langdu[verify]"'
+            raise DependencyError("faster-whisper is not installed; it checks what was said.", hint=hint) from None
+        from langdu.models.store import model_dir
+
+        folder = self._folder or model_dir(self.model)
+        return WhisperModel(
+            str(folder), device="cpu", compute_type="int8", cpu_threads=self._threads, local_files_only=True
+        )
+
+    def hear(self, audio: Audio, sample_rate_hz: int, language: str | None = None, *, words: bool = False) -> Heard:
+        """Transcribe mono samples. `language` of None lets the model decide; `words` adds word times."""
+        sound = resample(audio, sample_rate_hz, RATE_HZ)
+        spans = speech_spans(sound, RATE_HZ)
+        speech_s = sum(end - start for start, end in spans)
+        if not spans:
+            return Heard("", language or "", 0.0, 0.0)
+        prompt = PROMPTS.get(language or "")
+        segments, info = self._whisper.transcribe(
+            sound, language=language, beam_size=1, temperature=0.0, initial_prompt=prompt, word_timestamps=words,
+            condition_on_previous_text=False, vad_filter=len(sound) > 25 * RATE_HZ,
+        )  # fmt: skip
+        found = list(segments)
+        text = "".join(segment.text for segment in found).strip()
+        if prompt and text and _bare(text) in _bare(prompt):
+            text = ""
+        probability = float(np.exp(np.mean([segment.avg_logprob for segment in found]))) if found else 0.0
+        times = tuple(Word(w.word, w.start, w.end) for s in found for w in (s.words or ())) if words else ()
+        return Heard(text, info.language, speech_s, probability, times)
+
+
+def speech_spans(sound: Audio, sample_rate_hz: int) -> list[tuple[float, float]]:
+    """Stretches of voice as (start, end) in seconds, by the Silero detector inside faster-whisper."""
+    from faster_whisper.vad import VadOptions, get_speech_timestamps
+
+    sound = resample(sound, sample_rate_hz, RATE_HZ)
+    options = VadOptions(threshold=0.5, min_speech_duration_ms=90, min_silence_duration_ms=150, speech_pad_ms=30)
+    found = get_speech_timestamps(sound, options)
+    return [(span["start"] / RATE_HZ, span["end"] / RATE_HZ) for span in found]
+
+
+def resample(audio: Audio, from_hz: int, to_hz: int) -> Audio:
+    """Samples at another rate, by soxr."""
+    if from_hz == to_hz:
+        return audio
+    import soxr
+
+    return np.asarray(soxr.resample(audio, from_hz, to_hz), np.float32)
+
+
+def _bare(text: str) -> str:
+    return "".join(character for character in text if character.isalnum())
