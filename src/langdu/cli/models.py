@@ -21,7 +21,9 @@ def list_(as_json: bool) -> None:
     here = {model.entry.name: model for model in installed()}
     rows = [
         {
-            "name": entry.name, "role": entry.role, "licence": entry.licence, "size": entry.size, "megabytes": f"{entry.size / 1e6:.0f}", "note": entry.note,
+            "name": entry.name, "role": entry.role, "licence": entry.licence,
+            "size": entry.size, "megabytes": f"{entry.size / 1e6:.0f}",
+            "note": entry.note,
             "path": str(here[entry.name].path) if entry.name in here else "",
         }
         for entry in CATALOG.values()
