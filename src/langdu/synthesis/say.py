@@ -20,7 +20,7 @@ from langdu.synthesis.runner import EngineSpec, Job, Outcome
 from langdu.text.language import language_of
 from langdu.text.model import Document, Language, Script
 from langdu.text.script import ScriptOptions, make_script
-from langdu.voices.builtin import BUILTIN, unknown
+from langdu.voices.library import Library
 from langdu.voices.persona import BuiltinPersona, Persona
 
 FIRST_CAP = 24
@@ -187,9 +187,7 @@ def find_persona(name: str) -> Persona:
     """A persona of the library, or a built-in voice. VoiceError lists near names."""
     if name == "tone":
         return BuiltinPersona(name="tone", voice="tone")
-    if name in BUILTIN:
-        return BUILTIN[name].persona()
-    raise unknown(name, list(BUILTIN))
+    return Library().get(name)
 
 
 def spec_for(persona: Persona, request: SayRequest) -> EngineSpec:

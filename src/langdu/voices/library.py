@@ -1,0 +1,251 @@
+"""The user's personas: `personas.json` and a folder of clips beside it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from langdu.errors import VoiceError
+from langdu.voices.builtin import BUILTIN, unknown
+from langdu.voices.entries import VERSION, Entry, Problem, Scan, scan
+from langdu.voices.names import fault, fold
+from langdu.voices.persona import PERSONA, ClonePersona, Persona
+
+MAX_BYTES = 16 * 1024 * 1024
+CLIPS = "clips"
+
+
+class Library:
+    """Read at once; each change is written at once. A missing file is an empty library.
+
+    Damage is listed in `problems` (line, name, reason); the good entries are usable all the same. Raises
+    VoiceError for a file of a newer version or one that cannot be read at all.
+    """
+
+    def __init__(self, path: Path | str | None = None) -> None:
+        from langdu.settings import settings
+
+        self.path = (settings().voices_dir / "personas.json" if path is None else Path(path)).absolute()
+        self.problems: list[Problem] = []
+        self._personas: dict[str, Persona] = {}
+        self._load()
+
+    @property
+    def clips_dir(self) -> Path:
+        return self.path.parent / CLIPS
+
+    def names(self) -> list[str]:
+        return list(self._personas)
+
+    def personas(self) -> list[Persona]:
+        return list(self._personas.values())
+
+    def get(self, name: str) -> Persona:
+        """The persona of that name, else the built-in voice of that name. VoiceError lists near names."""
+        if name in self._personas:
+            return self._personas[name]
+        wanted = fold(name)
+        for known, persona in self._personas.items():
+            if fold(known) == wanted:
+                return persona
+        for problem in self.problems:
+            if problem.name and fold(problem.name) == wanted:
+                raise VoiceError(f'The persona "{name}" is damaged: {self.path}, {problem}.', hint="Mend that line.")
+        if name in BUILTIN:
+            return BUILTIN[name].persona()
+        raise unknown(name, [*self._personas, *BUILTIN])
+
+    def add(self, persona: Persona) -> None:
+        """Write a new persona. VoiceError when the name is taken or cannot be used."""
+        self._check_new(persona.name)
+        text, found = self._writable()
+        assert found.close is not None
+        body = f"  {_key(persona.name)}: {self._dump(persona)}"
+        if found.entries or found.problems:
+            last = max((entry.end for entry in found.entries), default=found.close)
+            comma = "" if "," in _bare(text[last : found.close]) else ","
+            text = text[:last] + comma + text[last : found.close].rstrip() + "\n" + body + "\n " + text[found.close :]
+        else:
+            text = text[: found.close].rstrip() + "\n" + body + "\n " + text[found.close :]
+        self._write(text)
+
+    def remove(self, name: str) -> Persona:
+        """Take a persona out. Its clip file stays unless no other persona uses it."""
+        persona = self._own(name)
+        text, found = self._writable()
+        entry = next(entry for entry in found.entries if entry.name == persona.name)
+        end = entry.end
+        rest = text[end:]
+        if rest.lstrip().startswith(","):
+            end += rest.index(",") + 1
+        self._write(text[: entry.start].rstrip(" \t") + text[end:].lstrip(" \t\n"))
+        if isinstance(persona, ClonePersona) and persona.clip.parent == self.clips_dir:
+            users = [p for p in self._personas.values() if isinstance(p, ClonePersona) and p.clip == persona.clip]
+            if not users:
+                persona.clip.unlink(missing_ok=True)
+        return persona
+
+    def rename(self, old: str, new: str) -> None:
+        persona = self._own(old)
+        if fold(old) != fold(new):
+            self._check_new(new)
+        self._replace(persona.name, persona.model_copy(update={"name": new}))
+
+    def update(self, persona: Persona) -> None:
+        """Put `persona` in place of the one of the same name."""
+        self._replace(self._own(persona.name).name, persona)
+
+    def _replace(self, old: str, persona: Persona) -> None:
+        text, found = self._writable()
+        entry = next(entry for entry in found.entries if entry.name == old)
+        self._write(text[: entry.start] + f"{_key(persona.name)}: {self._dump(persona)}" + text[entry.end :])
+
+    def _own(self, name: str) -> Persona:
+        persona = self.get(name)
+        if persona.name not in self._personas:
+            raise VoiceError(f'"{name}" is a built-in voice; it cannot be changed.')
+        return persona
+
+    def _check_new(self, name: str) -> None:
+        wrong = fault(name)
+        if wrong:
+            raise VoiceError(f'"{name}" cannot be a persona: {wrong}.')
+        taken = {fold(known): known for known in (*self._personas, *(p.name for p in self.problems if p.name))}
+        if fold(name) in taken:
+            raise VoiceError(
+                f'There is a persona "{taken[fold(name)]}" already.', hint="Remove it or take another name."
+            )
+        if fold(name) in BUILTIN:
+            raise VoiceError(f'"{name}" is the name of a built-in voice.', hint="Take another name.")
+
+    def _load(self) -> None:
+        self.problems, self._personas = [], {}
+        if not self.path.exists():
+            return
+        found = scan(self._text())
+        if found.version > VERSION:
+            hint = "Update Langdu, or restore personas.json.bak."
+            raise VoiceError(f"{self.path} is of version {found.version}; this Langdu knows {VERSION}.", hint=hint)
+        self.problems.extend(found.problems)
+        seen: dict[str, str] = {}
+        for entry in found.entries:
+            reason = fault(entry.name)
+            if not reason and fold(entry.name) in seen:
+                reason = f'the name is the same as "{seen[fold(entry.name)]}"'
+            if not reason:
+                seen[fold(entry.name)] = entry.name
+                reason = self._take(entry)
+            if reason:
+                self.problems.append(Problem(entry.line, entry.name, reason))
+        self.problems.sort(key=lambda problem: problem.line)
+
+    def _take(self, entry: Entry) -> str:
+        value = {key: item for key, item in entry.value.items() if not key.startswith("//")}
+        if value.setdefault("name", entry.name) != entry.name:
+            return f'its name field says "{value["name"]}"'
+        try:
+            persona = PERSONA.validate_python(value)
+        except ValidationError as error:
+            return "; ".join(_reason(dict(item)) for item in error.errors())
+        if isinstance(persona, ClonePersona):
+            clip = persona.clip if persona.clip.is_absolute() else self.path.parent / persona.clip
+            persona = persona.model_copy(update={"clip": clip})
+        self._personas[entry.name] = persona
+        return ""
+
+    def _text(self) -> str:
+        try:
+            if self.path.stat().st_size > MAX_BYTES:
+                raise VoiceError(f"{self.path} is larger than {MAX_BYTES // 2**20} MB.", hint="Is it a persona file?")
+            return self.path.read_bytes().decode("utf-8-sig")
+        except OSError as error:
+            raise VoiceError(f"{self.path} cannot be read ({error.strerror}).") from None
+        except UnicodeDecodeError as error:
+            raise VoiceError(f"{self.path} is not UTF-8 (byte {error.start}).", hint="Save it as UTF-8.") from None
+
+    def _writable(self) -> tuple[str, Scan]:
+        """The text to change and where things are. A file of version 0 is brought to the current version."""
+        empty = f'{{\n "version": {VERSION},\n "personas": {{\n }}\n}}\n'
+        text = self._text() if self.path.exists() else empty
+        found = scan(text)
+        if found.version == 0 and not self.problems:
+            rows = ",\n".join(f"  {_key(p.name)}: {self._dump(p)}" for p in self._personas.values())
+            text = f'{{\n "version": {VERSION},\n "personas": {{\n{rows}\n }}\n}}\n'
+            found = scan(text)
+        if found.close is None or found.version == 0:
+            first = self.problems[0] if self.problems else Problem(1, "", "no personas")
+            raise VoiceError(f"{self.path} is damaged and was left as it is: {first}.", hint="Mend it by hand first.")
+        return text, found
+
+    def _dump(self, persona: Persona) -> str:
+        value: dict[str, Any] = persona.model_dump(mode="json", exclude_defaults=True, exclude={"name"})
+        value = {"kind": persona.kind, **value}
+        if isinstance(persona, ClonePersona) and persona.clip.is_relative_to(self.path.parent):
+            value["clip"] = persona.clip.relative_to(self.path.parent).as_posix()
+        return json.dumps(value, ensure_ascii=False, indent=1).replace("\n", "\n  ")
+
+    def _write(self, text: str) -> None:
+        """Check the new text, keep the old file as personas.json.bak, then put the new one in place."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if self.path.exists():
+            shutil.copy2(self.path, self.path.with_name(self.path.name + ".bak"))
+        write_atomic(self.path, text.encode())
+        self._load()
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Write a file so that a reader, or a crash, sees the old or the new one and nothing between."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(name).unlink()
+        raise
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema of personas.json, for editors."""
+    one = PERSONA.json_schema(ref_template="#/$defs/{model}")
+    definitions = one.pop("$defs")
+    for definition in definitions.values():
+        definition["required"] = [name for name in definition.get("required", []) if name != "name"] + ["kind"]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Langdu personas",
+        "type": "object",
+        "properties": {
+            "version": {"const": VERSION},
+            "personas": {"type": "object", "additionalProperties": one},
+        },
+        "required": ["version", "personas"],
+        "$defs": definitions,
+    }
+
+
+def _reason(error: dict[str, Any]) -> str:
+    place = ".".join(str(part) for part in error["loc"][1:] or error["loc"])
+    if error["type"] == "extra_forbidden":
+        return f'unknown field "{place}"'
+    return f"{place}: {error['msg']}" if place else str(error["msg"])
+
+
+def _key(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False)
+
+
+def _bare(text: str) -> str:
+    import re
+
+    return re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
