@@ -8,6 +8,7 @@ sentence are read as English.
 from __future__ import annotations
 
 import functools
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -76,6 +77,64 @@ def roman(numeral: str) -> int:
     return sum(-v if v < after else v for v, after in zip(values, [*values[1:], 0], strict=True))
 
 
+SQUARED = {
+    "㎏": "千克", "㎎": "毫克", "㎞": "千米", "㎝": "厘米", "㎜": "毫米", "㎡": "平方米", "㎥": "立方米", "㏄": "毫升",
+    "m²": "平方米", "m³": "立方米",
+}  # fmt: skip
+CARDINAL_HEADS = "War|Chapter|Part|Book|Volume|Section|Act|Phase|Type|Level|Mark|Class|Appendix|Figure|Table"
+LONGEST_WORD = 100
+"""A run of letters and digits longer than this is data (base64, a hash), not a word anybody can say."""
+
+
+def _zh_digits(digits: str) -> str:
+    return digits.translate(ZH_DIGITS)
+
+
+def _zh_phone(digits: str) -> str:
+    """Digit by digit, one said yāo as people do on the telephone; other marks part the groups."""
+    return "，".join(_zh_digits(group).replace("一", "幺") for group in regex.findall(r"\d+", digits))
+
+
+def _en_phone(digits: str) -> str:
+    return ", ".join(" ".join(EN_DIGITS[d] for d in group) for group in regex.findall(r"\d+", digits))
+
+
+def _en_number(number: int, kind: str = "cardinal") -> str:
+    from num2words import num2words
+
+    return str(num2words(number, to=kind)).replace("-", " ").replace(",", "")
+
+
+def _fraction(character: str) -> tuple[int, int]:
+    """Numerator and denominator of ½ and its like."""
+    above, _, below = unicodedata.normalize("NFKC", character).partition("\u2044")
+    return int(above), int(below or 1)
+
+
+def _zh_fraction(match: regex.Match[str]) -> str:
+    above, below = _fraction(match[2])
+    said = f"{zh_number(str(below))}分之{zh_number(str(above))}"
+    return f"{zh_number(match[1])}又{said}" if match[1] else said
+
+
+def _en_fraction(match: regex.Match[str]) -> str:
+    above, below = _fraction(match[2])
+    part = {2: "half", 4: "quarter"}.get(below) or _en_number(below, "ordinal")
+    said = f"{_en_number(above)} {part}{'s' if above > 1 else ''}"
+    return f"{_en_number(int(match[1]))} and {said}" if match[1] else said
+
+
+def _en_roman(match: regex.Match[str]) -> str:
+    return f"the {_en_number(roman(match[1]), 'ordinal')}"
+
+
+def _en_decade(match: regex.Match[str]) -> str:
+    tens = _en_number(int(match[2]) * 10) if match[2] != "0" else "hundred"
+    return f"{_en_number(int(match[1]))} {tens[:-1] + 'ies' if tens.endswith('y') else tens + 's'}"
+
+
+MONEY = {"$": "dollars", "£": "pounds", "€": "euros"}
+VULGAR = r"(\d*)([\u00bc-\u00be\u2150-\u215e])"
 NAMES = (
     Rule("name", regex.compile(r"(?<![A-Za-z])([CF])#"), lambda m: f"{m[1]} sharp"),
     Rule("name", regex.compile(r"(?<![A-Za-z])C\+\+"), lambda m: "C plus plus"),
@@ -89,11 +148,25 @@ ZH_RULES = (
          lambda m: f"{zh_number(m[1])}{m[2] or ''}美元"),
     Rule("rate", regex.compile(rf"(\d[\d,]*(?:\.\d+)?)\s?({'|'.join(UNITS)})/({'|'.join(PER)})(?![A-Za-z])"),
          lambda m: f"{PER[m[3]]}{zh_number(m[1])}{UNITS[m[2]]}"),
+    Rule("temperature", regex.compile(r"(?<![\d.])[-−](\d+(?:\.\d+)?)\s?(?:℃|°C)"),
+         lambda m: f"零下{zh_number(m[1])}摄氏度"),
+    Rule("phone", regex.compile(r"\+(\d{1,3}[ -]\d[\d -]{5,}\d)"), lambda m: f"加{_zh_phone(m[1])}"),
+    Rule("phone", regex.compile(r"(?<![\d.])(0\d{2,3}[- ]\d{7,8}|[48]00-\d{3,4}-\d{3,4}|1\d{2}[- ]?\d{4}[- ]?\d{4})(?![\d.])"),
+         lambda m: _zh_phone(m[1])),
+    Rule("digits", regex.compile(r"(?<=(?:号码?|QQ|群|邮编|验证码|密码|账号|卡号|尾号|学号|工号|代码)[是为：:]?\s?)(\d{3,})(?![\d.,年月日号个人元岁])"),
+         lambda m: _zh_digits(m[1])),
+    Rule("fraction", regex.compile(VULGAR), _zh_fraction),
+    Rule("unit", regex.compile("|".join(SQUARED)), lambda m: SQUARED[m[0]]),
+    Rule("per mille", regex.compile(r"(\d+(?:\.\d+)?)‰"), lambda m: f"千分之{zh_number(m[1])}"),
+    Rule("enclosed number", regex.compile(r"[\u2460-\u2473]"), lambda m: f"{zh_number(str(int(unicodedata.numeric(m[0]))))}、"),
+    Rule("ordinal", regex.compile(r"(?<![A-Za-z])No\.\s?(\d+)"), lambda m: f"第{zh_number(m[1])}号"),
+    Rule("thousands", regex.compile(r"(?<![\d,.])\d{1,3}(?:,\d{3})+(?![\d,])"), lambda m: m[0].replace(",", "")),
+    Rule("range", regex.compile(r"(?<=\d%)\s?-\s?(?=\d)"), lambda m: "到"),
     Rule("score", regex.compile(r"(?<=[比分胜负平败领先以][是为数：:]?\s?)(\d{1,3})\s?[-–:：]\s?(\d{1,3})(?![\d:：])"),
          lambda m: f"{zh_number(m[1])}比{zh_number(m[2])}"),
     Rule("version", regex.compile(r"(?<![\w.])([vV]?)(\d+(?:\.\d+){2,})(?![\w])"), _zh_dots),
     Rule("version", regex.compile(r"(?<![\w.])([vV])(\d+(?:\.\d+)?)(?![\w.])"), _zh_dots),
-    Rule("model name", regex.compile(r"(?<=[A-Za-z])-(\d+(?:\.\d+)?)(?![\d-])"), lambda m: zh_number(m[1])),
+    Rule("model name", regex.compile(r"(?<=[A-Za-z])-(\d+(?:\.\d+)?)(?![\d-])"), lambda m: f" {_en_number(int(m[1])) if m[1].isdigit() else zh_number(m[1])} "),
     Rule("range", regex.compile(r"(\d+(?:\.\d+)?%?)\s?[~～–—]\s?(?=\d)"), lambda m: f"{m[1]}到"),
     Rule("chapter", regex.compile(rf"(?<=第)({ROMAN.pattern})(?=[章节卷部回篇])"),
          lambda m: zh_number(str(roman(m[1])))),
@@ -104,12 +177,20 @@ EN_RULES = (
          lambda m: f"{m[1]} to {m[2]}"),
     Rule("version", regex.compile(r"(?<![\w.])([vV]?)(\d+(?:\.\d+){2,})(?!\w)"), _en_dots),
     Rule("version", regex.compile(r"(?<![\w.])([vV])(\d+(?:\.\d+)?)(?![\w.])"), _en_dots),
-    Rule("phone", regex.compile(r"(?<![\w-])(\d{3})-(\d{4})(?![\w-])"),
-         lambda m: " ".join(EN_DIGITS[d] for d in m[1]) + ", " + " ".join(EN_DIGITS[d] for d in m[2])),
+    Rule("phone", regex.compile(r"\+(\d{1,3}[ -]\(?\d[\d() -]{5,}\d)"), lambda m: f"plus {_en_phone(m[1])}"),
+    Rule("phone", regex.compile(r"(?<![\w-])((?:\(?\d{3}\)?[ -])?\d{3}-\d{4})(?![\w-])"), lambda m: _en_phone(m[1])),
+    Rule("always", regex.compile(r"\b24/7\b"), lambda m: "twenty four seven"),
+    Rule("decade", regex.compile(r"\b(1\d|20)(\d)0s\b"), _en_decade),
+    Rule("fraction", regex.compile(VULGAR), _en_fraction),
+    Rule("ordinal", regex.compile(r"(?:\b[Nn]o\.\s?|(?<!\w)#)(?=\d)"), lambda m: "number "),
+    Rule("enclosed number", regex.compile(r"[\u2460-\u2473]"), lambda m: f"{_en_number(int(unicodedata.numeric(m[0])))}, "),
+    Rule("money", regex.compile(r"([$£€])(\d{1,3}(?:,\d{3})+|\d000)(?![\d,.])"),
+         lambda m: f"{_en_number(int(m[2].replace(',', '')))} {MONEY[m[1]]}"),
+    Rule("thousands", regex.compile(r"(?<![\d,.:/$£€-])(\d{1,3}(?:,\d{3})+|\d000)(?![\d,.:/-])"), lambda m: _en_number(int(m[1].replace(",", "")))),
     Rule("model name", regex.compile(r"(?<=[A-Za-z])-(?=\d)"), lambda m: " "),
     Rule("range", regex.compile(r"(?<=\d%?)\s?[~–—]\s?(?=\d)"), lambda m: " to "),
-    Rule("chapter", regex.compile(rf"(?<=\b(?:Chapter|Part|Book|Volume|Section)\s)({ROMAN.pattern})\b(?=\.?\s*$|[:.,])"),
-         lambda m: str(roman(m[1])) if m[1] else ""),
+    Rule("roman", regex.compile(rf"(?<=\b(?:{CARDINAL_HEADS})\s)(?=[IVXLC])({ROMAN.pattern})\b"), lambda m: _en_number(roman(m[1]))),
+    Rule("roman", regex.compile(r"(?<=\p{Lu}\p{Ll}+\s)(II|III|IV|VI{1,3}|IX|XI{1,3}|XIV|XV|XVI{0,3})\b"), _en_roman),
     Rule("abbreviation", regex.compile(r"\be\.g\."), lambda m: "for example"),
     Rule("abbreviation", regex.compile(r"\bi\.e\."), lambda m: "that is"),
     Rule("abbreviation", regex.compile(r"\bvs\."), lambda m: "versus"),
@@ -125,9 +206,19 @@ ENGLISH_STRETCH = regex.compile(
 """Words, numbers among them, words again: three or more tokens of English inside a Chinese sentence."""
 
 
+DATA = regex.compile(rf"(?<![\w/.+=])(?!https?:)[A-Za-z0-9+/=_-]{{{LONGEST_WORD + 1},}}")
+"""A run nobody can say; `script` warns of it."""
+
+
+def _left_out(match: regex.Match[str], changes: list[Change]) -> str:
+    changes.append(Change("unsayable run", match[0], ""))
+    return ""
+
+
 def spoken(text: str, language: Language, *, url: UrlPolicy = "domain") -> tuple[str, list[Change]]:
     """The sentence as it is said, and each rule that changed it. Japanese numbers are left to its own G2P."""
     changes: list[Change] = []
+    text = DATA.sub(lambda m: _left_out(m, changes), text)
     text = _addresses(text, language, url, changes)
     text = _apply(NAMES, text, changes)
     if language == "en":
@@ -185,7 +276,7 @@ def _addresses(text: str, language: Language, policy: UrlPolicy, changes: list[C
     return FILE.sub(say_file, text)
 
 
-NUMERIC = regex.compile(r"[\d$€£¥￥%℃°½¼¾²³×÷±＝=+]|\b(?:Dr|Mr|Mrs|St|Prof)\.")
+NUMERIC = regex.compile(r"[0-9$€£¥￥%℃°½¼¾²³×÷±＝=+]|\b(?:Dr|Mr|Mrs|St|Prof)\.")
 
 
 def _library(text: str, language: str, changes: list[Change]) -> str:
@@ -221,10 +312,24 @@ class _Grammar:
         except ImportError:
             hint = 'Run: pip install "langdu[text]"'
             raise DependencyError("wetext is not installed; it reads numbers and dates.", hint=hint) from None
+        self._language = language
         self._normalizer = Normalizer(lang=language, operator="tn")
 
     def normalize(self, text: str) -> str:
-        return str(self._normalizer.normalize(text))
+        try:
+            return str(self._normalizer.normalize(text))
+        except (AssertionError, IndexError, KeyError, ValueError):
+            return NUMBER.sub(self._number, text)  # some inputs break its parser ("+ 7 +" in English)
+
+    def _number(self, match: regex.Match[str]) -> str:
+        if self._language == "zh":
+            return zh_number(match[0])
+        whole, _, fraction = match[0].partition(".")
+        said = _en_number(int(whole)) if len(whole) < 15 else " ".join(EN_DIGITS[d] for d in whole)
+        return said + (" point " + " ".join(EN_DIGITS[d] for d in fraction) if fraction else "")
+
+
+NUMBER = regex.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 
 @functools.cache

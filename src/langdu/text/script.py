@@ -56,6 +56,15 @@ def plain(text: str) -> Document:
     return Document(sections=(Section("", tuple(found)),))
 
 
+HAN_GAP = regex.compile(r"(?<=[\p{Han}，。！？；、：]) +(?=\p{Han})|(?<=\p{Han}) +(?=[，。！？；、：])")
+"""A space between Han characters is layout, not speech."""
+
+
+def _left_out(change: Change, paragraph: Paragraph) -> TextWarning:
+    message = f"a run of {len(change.before)} characters without a space was left out: {change.before[:24]}…"
+    return TextWarning(message, paragraph.origin.paragraph + 1)
+
+
 class _Maker:
     def __init__(
         self, document: Document, voice: str | None, language: Language | None, options: ScriptOptions
@@ -111,7 +120,7 @@ class _Maker:
                 continue
             language = self._forced or language_of(source, self._language or "zh")
             self._language = language
-            spoken = self._spoken(source.strip(), language, spell=span.spell)
+            spoken = self._spoken(source.strip(), language, paragraph, spell=span.spell)
             if not segment.sayable(spoken):
                 continue
             origin = paragraph.origin
@@ -124,13 +133,15 @@ class _Maker:
             ))  # fmt: skip
         return len(self._utterances) - before
 
-    def _spoken(self, source: str, language: Language, *, spell: bool) -> str:
+    def _spoken(self, source: str, language: Language, paragraph: Paragraph, *, spell: bool) -> str:
         if spell:
             return " ".join(source)
         text, changes = self._options.lexicon.apply(source)
         self._changes.extend(changes)
         spoken, changes = normalize.spoken(text, language, url=self._options.url)
         self._changes.extend(changes)
+        self._warnings.extend(_left_out(change, paragraph) for change in changes if change.rule == "unsayable run")
+        spoken = regex.sub(" {2,}", " ", HAN_GAP.sub("", spoken))
         if language == "en" or spoken[-1:].isascii():
             spoken += " " if not spoken.endswith(" ") else ""
         return spoken

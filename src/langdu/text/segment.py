@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import regex
 
@@ -144,6 +144,10 @@ def pieces(text: str, cap: int) -> list[str]:
     return [*found, rest] if rest else found
 
 
+SHORTEST_TAIL = 3
+"""A tail of so few characters sounds cut off; a more even cut is looked for."""
+
+
 def _cut(text: str, cap: int, target: int) -> int:
     """The best place to cut in text[1:cap+1]: rank first, then nearness to `target`."""
     inside = [False] * (cap + 2)
@@ -157,6 +161,8 @@ def _cut(text: str, cap: int, target: int) -> int:
     low = max(1, min(target // 2, cap - 1))
     best, best_score = 0, (-1.0, 0.0)
     words = None
+    found_speech = False
+    spare = 0
     for at in boundaries:
         if at > cap or inside[at] or (at < len(text) and text[at] in LEADING):
             continue
@@ -165,11 +171,15 @@ def _cut(text: str, cap: int, target: int) -> int:
             words = _word_ends(text[: cap + 8])
         if rank == 0 and words is not None and at in words:
             rank = 1
-        score = (rank if at >= low else rank - 5.0, -abs(at - target))
+        if not found_speech and not (found_speech := sayable(text[:at])):
+            spare = at
+            continue  # marks alone are no chunk
+        stump = at < low or 0 < len(text) - at <= SHORTEST_TAIL
+        score = (rank - 5.0 if stump else rank, -abs(at - target))
         if score > best_score or best == 0:
             best, best_score = at, score
-    if best:
-        return best
+    if best or spare:
+        return best or spare
     return next((at for at in reversed(boundaries) if at <= cap), cap)
 
 
@@ -265,7 +275,13 @@ def chunk(
             if limit < cap:
                 parts = _shorten_first(parts, limit)
             for packed in _pack(parts, cap, first=limit):
-                found.extend(_segments(packed, utterances, pause_chunk_s, fits))
+                for segment in _segments(packed, utterances, pause_chunk_s, fits):
+                    if sayable(segment.spoken):
+                        found.append(segment)
+                    elif found:  # a long run of marks is a pause
+                        found[-1] = replace(
+                            found[-1], pause_after_s=max(found[-1].pause_after_s, segment.pause_after_s)
+                        )
     return found
 
 
@@ -324,7 +340,13 @@ def _pack(parts: list[_Part], cap: int, first: int) -> list[list[_Part]]:
             row, size, target = [], 0, _target(remaining, cap)
         row.append(part)
         size += length
-    return [*packed, row] if row else packed
+    if row:
+        packed.append(row)
+    if len(packed) > 1 and len(packed[-2]) > 1 and sum(len(part.text) for part in packed[-1]) <= SHORTEST_TAIL:
+        lender = packed[-2]
+        if len(lender[-1].text) + SHORTEST_TAIL <= cap:
+            packed[-1].insert(0, lender.pop())
+    return packed
 
 
 def _target(length: int, cap: int) -> float:
