@@ -147,7 +147,8 @@ class Pool:
         chunk = job.chunk
         request = Request(
             id=_id(job), text=chunk.text, language=chunk.language, voice="", seed=job.seed, speed=chunk.speed,
-            settings=dict(chunk.persona.settings), stream=self._on_piece is not None,
+            settings={k: v for k, v in chunk.persona.settings.items() if k != "speed"},
+            stream=self._on_piece is not None,
         )  # fmt: skip
         seat.jobs[request.id] = job
         seat.heard = time.monotonic()

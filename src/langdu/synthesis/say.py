@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from langdu.audio.join import Joiner
@@ -79,7 +79,7 @@ class Saying:
     def __init__(self, request: SayRequest, *, on_take: Callable[[int, int], None] | None = None) -> None:
         self._started = time.perf_counter()
         self._request, self._on_take = request, on_take
-        self.script = make_script(request.text, language=request.language, options=request.options)
+        self.script = make_script(request.text, language=request.language, options=_options(request))
         self.persona = persona_for(request.voice, self.script)
         self.spec = spec_for(self.persona, request)
         cap = engine_cap(self.spec.engine, _main_language(self.script), settings().chunk_chars)
@@ -153,6 +153,15 @@ class Saying:
 
     def __exit__(self, *_: object) -> None:
         self._pool.close()
+
+
+def _options(request: SayRequest) -> ScriptOptions | None:
+    """The request's options; the lexicon of a persona asked for by name goes before theirs."""
+    words = find_persona(request.voice).lexicon if request.voice else {}
+    if not words:
+        return request.options
+    options = request.options or ScriptOptions()
+    return replace(options, lexicon=options.lexicon.merged(words))
 
 
 def _counted(outcomes: Iterator[Outcome], on_take: Callable[[int, int], None] | None, total: int) -> Iterator[Outcome]:

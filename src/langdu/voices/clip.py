@@ -51,12 +51,13 @@ def measure(sound: Audio, rate_hz: int, spans: list[Span]) -> Measures:
     )  # fmt: skip
 
 
-def window(spans: list[Span], seconds: float, longest_s: float) -> tuple[float, float, bool]:
+def window(spans: list[Span], seconds: float, longest_s: float, *, faded: bool = False) -> tuple[float, float, bool]:
     """(start, end, ends in mid-word) of the part to keep: pause to pause, 3 to `longest_s` where it can be.
 
+    `faded`: the sound has died away by its end, so no word is broken there.
     The best part has the most voice, up to 12 s, and the fewest seconds beyond that.
     """
-    cut_off = seconds - spans[-1][1] < EDGE_S
+    cut_off = not faded and seconds - spans[-1][1] < EDGE_S
     groups = _between_pauses(spans)
     usable = groups[:-1] if cut_off and len(groups) > 1 else groups
     if cut_off and usable[-1][1] - usable[0][0] < 1.0:

@@ -64,7 +64,7 @@ class Library:
 
     def add(self, persona: Persona) -> None:
         """Write a new persona. VoiceError when the name is taken or cannot be used."""
-        self._check_new(persona.name)
+        self.check_new(persona.name)
         text, found = self._writable()
         assert found.close is not None
         body = f"  {_key(persona.name)}: {self._dump(persona)}"
@@ -95,7 +95,7 @@ class Library:
     def rename(self, old: str, new: str) -> None:
         persona = self._own(old)
         if fold(old) != fold(new):
-            self._check_new(new)
+            self.check_new(new)
         self._replace(persona.name, persona.model_copy(update={"name": new}))
 
     def update(self, persona: Persona) -> None:
@@ -113,7 +113,8 @@ class Library:
             raise VoiceError(f'"{name}" is a built-in voice; it cannot be changed.')
         return persona
 
-    def _check_new(self, name: str) -> None:
+    def check_new(self, name: str) -> None:
+        """VoiceError when a new persona cannot have that name."""
         wrong = fault(name)
         if wrong:
             raise VoiceError(f'"{name}" cannot be a persona: {wrong}.')

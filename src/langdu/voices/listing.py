@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from langdu.voices.builtin import BUILTIN
 from langdu.voices.library import Library
-from langdu.voices.persona import BuiltinPersona, ClonePersona
+from langdu.voices.persona import BuiltinPersona, ClonePersona, Persona
 
 QWEN3_LICENCE = "Apache-2.0 (model)"
 
@@ -31,3 +31,12 @@ def rows(library: Library | None = None) -> list[dict[str, str]]:
         }
         for voice in BUILTIN.values()
     ]  # fmt: skip
+
+
+def language_of(persona: Persona) -> str:
+    """The language a persona is shown in: its own, its built-in voice's, or Mandarin."""
+    if persona.language in ("zh", "en", "ja"):
+        return persona.language
+    if isinstance(persona, BuiltinPersona) and persona.voice in BUILTIN:
+        return BUILTIN[persona.voice].language
+    return "zh"
