@@ -34,11 +34,11 @@ def command(
     if voice == "?":
         list_voices(as_json)
         return
-    from langdu.cli.io import print_json, text_argument
+    from langdu.cli.io import print_json, source_argument
     from langdu.synthesis.say import SayRequest
 
     request = SayRequest(
-        text_argument(text, file), voice, language, _workers(workers), force, speed, seed, live=output is None,
+        source_argument(text, file), voice, language, _workers(workers), force, speed, seed, live=output is None,
         engine=engine or "", model=model,
     )  # fmt: skip
     facts, verdict = run(request, output, format_, verify=verify, talkative=output != "-" or as_json)

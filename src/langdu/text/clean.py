@@ -10,10 +10,11 @@ import regex
 
 from langdu.text.model import Change
 
-EmojiPolicy = Literal["drop", "name"]
+EmojiPolicy = Literal["drop", "name", "keep"]
 
 # Format characters (zero width, joiners, bidi marks, BOM, soft hyphen) and controls but tab and newline.
 INVISIBLE = regex.compile(r"[\p{Cf}\p{Cc}\p{Cs}\p{Co}\p{Cn}--[\t\n]]+", regex.VERSION1)
+INVISIBLE_BUT_JOINERS = regex.compile(r"[\p{Cf}\p{Cc}\p{Cs}\p{Co}\p{Cn}--[\t\n\u200d]]+", regex.VERSION1)
 SPACES = regex.compile(r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\t]")
 # Half-width kana with their marks, and full-width Latin letters and digits: the forms NFKC makes plain without
 # changing what is read (it would turn ½ into 1⁄2, ㎏ into kg and ① into 1).
@@ -46,6 +47,9 @@ def clean(text: str, *, emoji: EmojiPolicy = "drop") -> tuple[str, list[Change]]
         changes.append(Change("emoji", match[0], after.strip()))
         return after
 
+    if emoji == "keep":  # a reader's choice: what is said of them and of boxes is decided later
+        text = INVISIBLE_BUT_JOINERS.sub("", text)
+        return NARROW.sub(lambda m: unicodedata.normalize("NFKC", m[0]), SPACES.sub(" ", text)), changes
     text = EMOJI.sub(pictograph, text)
     text = INVISIBLE.sub(note("invisible", ""), text)
     text = SPACES.sub(" ", text)

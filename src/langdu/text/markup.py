@@ -27,11 +27,12 @@ class Span:
     spell: bool = False
     emphasis: bool = False
     warning: str = ""
-    column: int = 0
+    mark: str = ""
+    """The mark that `warning` is about, as written."""
 
 
-def parse(text: str, *, dialogue: bool = False) -> Iterator[Span]:
-    voice: str | None = None
+def parse(text: str, *, voice: str | None = None, dialogue: bool = False) -> Iterator[Span]:
+    """Spans in order. A `[voice:…]` span comes with no text: it holds until the next one, `[voice:]` ends it."""
     if dialogue and (match := SPEAKER.match(text)):
         voice = match["name"]
         text = text[match.end() :]
@@ -45,8 +46,7 @@ def parse(text: str, *, dialogue: bool = False) -> Iterator[Span]:
         at = match.end()
         if match["name"] == "voice" and not span.warning:
             voice = span.voice
-        else:
-            yield span
+        yield span
     if rest := text[at:]:
         yield Span(rest, voice)
 
@@ -61,12 +61,12 @@ def _act(match: regex.Match[str], voice: str | None) -> Span | None:
         return Span(value, voice, spell=True)
     if name == "em" and value:
         return Span(value, voice, emphasis=True)
-    return Span(warning=f"unknown mark {match[0]}", column=match.start() + 1)
+    return Span(warning=f"unknown mark {match[0]}", mark=match[0])
 
 
 def _pause(match: regex.Match[str], value: str) -> Span:
     number = PAUSE.fullmatch(value) if value else None
     if value and number is None:
-        return Span(warning=f"a pause needs a time such as 0.5s: {match[0]}", column=match.start() + 1)
+        return Span(warning=f"a pause needs a time such as 0.5s: {match[0]}", mark=match[0])
     seconds = float(number[1]) / (1000 if number[2] == "ms" else 1) if number else 0.5
     return Span(pause_s=min(seconds, LONGEST_PAUSE_S))

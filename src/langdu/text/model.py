@@ -59,6 +59,8 @@ class Document:
     encoding: str = "utf-8"
     cover: bytes | None = None
     """JPEG or PNG bytes."""
+    text: str = ""
+    """The decoded file, for kinds that are text: lines and columns of warnings count in it."""
     notes: tuple[str, ...] = ()
     """What a user should know about the reading: encoding guessed, sections left out, …"""
 

@@ -210,6 +210,9 @@ DATA = regex.compile(rf"(?<![\w/.+=])(?!https?:)[A-Za-z0-9+/=_-]{{{LONGEST_WORD 
 """A run nobody can say; `script` warns of it."""
 
 
+PRONUNCIATION = regex.compile(r"(\[\[[^\[\]\n]{1,60}\]\])")
+
+
 def _left_out(match: regex.Match[str], changes: list[Change]) -> str:
     changes.append(Change("unsayable run", match[0], ""))
     return ""
@@ -218,13 +221,19 @@ def _left_out(match: regex.Match[str], changes: list[Change]) -> str:
 def spoken(text: str, language: Language, *, url: UrlPolicy = "domain") -> tuple[str, list[Change]]:
     """The sentence as it is said, and each rule that changed it. Japanese numbers are left to its own G2P."""
     changes: list[Change] = []
+    parts = PRONUNCIATION.split(text)
+    # Odd parts are pronunciations.
+    return "".join(part if at % 2 else _read(part, language, url, changes) for at, part in enumerate(parts)), changes
+
+
+def _read(text: str, language: Language, url: UrlPolicy, changes: list[Change]) -> str:
     text = DATA.sub(lambda m: _left_out(m, changes), text)
     text = _addresses(text, language, url, changes)
     text = _apply(NAMES, text, changes)
     if language == "en":
-        return _library(_apply(EN_RULES, text, changes), "en", changes), changes
+        return _library(_apply(EN_RULES, text, changes), "en", changes)
     if language == "ja":
-        return text, changes
+        return text
     parts: list[str] = []
     at = 0
     for match in ENGLISH_STRETCH.finditer(text):
@@ -232,7 +241,7 @@ def spoken(text: str, language: Language, *, url: UrlPolicy = "domain") -> tuple
         parts.append(_library(_apply(EN_RULES, match[0], changes), "en", changes))
         at = match.end()
     parts.append(_chinese(text[at:], changes))
-    return "".join(parts), changes
+    return "".join(parts)
 
 
 def _chinese(text: str, changes: list[Change]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import regex
 
 from langdu.errors import TextError
-from langdu.text import markup, normalize, segment
+from langdu.text import markup, normalize, segment, ssml
 from langdu.text.clean import EmojiPolicy, clean, paragraphs
 from langdu.text.language import language_of
 from langdu.text.lexicon import Lexicon
@@ -50,19 +50,32 @@ def make_script(
     return script
 
 
+MARKDOWN = regex.compile(
+    r"^#{1,6} \S|^```|\*\*\S(?:.*\S)?\*\*|\[[^\[\]\n]+\]\((?:https?:|/|#)[^)\s]*\)|^\|?[ :]*-{3,}[ :]*\|",
+    regex.MULTILINE,
+)
+
+
 def plain(text: str) -> Document:
-    """A document of one untitled section, from plain text."""
-    found = [Paragraph(p, Origin(paragraph=at, end=len(p))) for at, p in enumerate(paragraphs(clean(text)[0]))]
+    """A document of one untitled section, from text that may be SSML or Markdown (as chat models write it)."""
+    if ssml.looks_like(text):
+        return replace(plain_paragraphs(ssml.to_marks(text)), text=text)
+    if MARKDOWN.search(text):
+        from langdu.text.readers import html
+
+        document = html.read_markdown(clean(text, emoji="keep")[0], "")
+        return replace(document, sections=html.one_section(document.sections), text=text)
+    return replace(plain_paragraphs(text), text=text)
+
+
+def plain_paragraphs(text: str) -> Document:
+    lines = paragraphs(clean(text, emoji="keep")[0])
+    found = [Paragraph(p, Origin(paragraph=at, end=len(p))) for at, p in enumerate(lines)]
     return Document(sections=(Section("", tuple(found)),))
 
 
 HAN_GAP = regex.compile(r"(?<=[\p{Han}，。！？；、：]) +(?=\p{Han})|(?<=\p{Han}) +(?=[，。！？；、：])")
 """A space between Han characters is layout, not speech."""
-
-
-def _left_out(change: Change, paragraph: Paragraph) -> TextWarning:
-    message = f"a run of {len(change.before)} characters without a space was left out: {change.before[:24]}…"
-    return TextWarning(message, paragraph.origin.paragraph + 1)
 
 
 class _Maker:
@@ -77,6 +90,8 @@ class _Maker:
         self._changes: list[Change] = []
         self._warnings: list[TextWarning] = []
         self._paragraph = 0
+        self._marked_voice: str | None = None
+        self._cursor = 0
 
     def section(self, section: Section) -> None:
         self._chapters.append(section.title)
@@ -99,9 +114,11 @@ class _Maker:
         self._changes.extend(changes)
         text = regex.sub(r"\s+", " ", text).strip()
         said = 0
-        for span in markup.parse(text, dialogue=self._options.dialogue):
+        for span in markup.parse(text, voice=self._marked_voice, dialogue=self._options.dialogue):
             if span.warning:
-                self._warnings.append(TextWarning(span.warning, paragraph.origin.paragraph + 1, span.column))
+                self._warnings.append(self._warning(span.warning, span.mark, paragraph))
+            elif not span.text and not span.pause_s:
+                self._marked_voice = span.voice
             if span.text:
                 said += self._sentences(span, paragraph)
             if span.pause_s and self._utterances:
@@ -140,11 +157,25 @@ class _Maker:
         self._changes.extend(changes)
         spoken, changes = normalize.spoken(text, language, url=self._options.url)
         self._changes.extend(changes)
-        self._warnings.extend(_left_out(change, paragraph) for change in changes if change.rule == "unsayable run")
+        for run in (change.before for change in changes if change.rule == "unsayable run"):
+            self._warnings.append(
+                self._warning(f"{len(run)} characters without a space are left out: {run[:24]}…", run, paragraph)
+            )
         spoken = regex.sub(" {2,}", " ", HAN_GAP.sub("", spoken))
         if language == "en" or spoken[-1:].isascii():
             spoken += " " if not spoken.endswith(" ") else ""
         return spoken
+
+    def _warning(self, message: str, what: str, paragraph: Paragraph) -> TextWarning:
+        """With the place of `what` in the text, or else the paragraph it is in."""
+        at = self._document.text.find(what, self._cursor)
+        if at < 0:
+            origin = paragraph.origin
+            where = f"page {origin.page}" if origin.page else f"section {origin.section + 1}"
+            return TextWarning(f"{message} ({where}, paragraph {origin.paragraph + 1})")
+        self._cursor = at + len(what)
+        line_start = self._document.text.rfind("\n", 0, at) + 1
+        return TextWarning(message, self._document.text.count("\n", 0, at) + 1, at - line_start + 1)
 
     def _pause(self, seconds: float, *, add: bool = False) -> None:
         last = self._utterances[-1]

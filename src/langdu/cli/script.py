@@ -1,0 +1,133 @@
+"""langdu script: what will be said, and every change the reading rules made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from langdu.text.model import Document, Script
+
+CHARS_PER_S = {"zh": 4.2, "ja": 6.5, "en": 14.0}
+"""Characters a reader says in a second, for the estimate."""
+
+
+@click.command("script")
+@click.argument("file")
+@click.option("--diff", "other", metavar="FILE", help="Show what differs from this older version.")
+@click.option("--cap", type=click.IntRange(8, 2000), help="Most characters in a chunk; default: as the settings say.")
+@click.option("-v", "--voice", help="The voice of what names no other.")
+@click.option("--lang", "language", type=click.Choice(["zh", "en", "ja"]), help="Default: decided by sentence.")
+@click.option("--emoji", type=click.Choice(["drop", "name"]), default="drop", show_default=True)
+@click.option("--url", type=click.Choice(["domain", "word", "skip"]), default="domain", show_default=True)
+@click.option("--dialogue", is_flag=True, help="A paragraph that begins with NAME: is said by NAME.")
+@click.option("--lexicon", type=click.Path(dir_okay=False), help="lexicon.toml; default: the one beside FILE.")
+@click.option("--all", "everything", is_flag=True, help="Read contents, copyright pages and notes as well.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(
+    file: str, other: str | None, cap: int | None, voice: str | None, language: Any, emoji: Any, url: Any,
+    dialogue: bool, lexicon: str | None, everything: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Show what will be said of FILE (- is stdin)."""
+    from dataclasses import replace
+    from pathlib import Path
+
+    from langdu.cli.io import print_json
+    from langdu.settings import settings
+    from langdu.text.lexicon import Lexicon
+    from langdu.text.script import ScriptOptions, make_script
+    from langdu.text.segment import chunk
+
+    beside = Path(lexicon) if lexicon else Path(file).parent / "lexicon.toml"
+    words = Lexicon.read(beside) if lexicon or (file != "-" and beside.is_file()) else Lexicon()
+    options = ScriptOptions(
+        emoji=emoji, url=url, dialogue=dialogue, lexicon=words, pause_sentence_s=settings().pause_sentence_s,
+        pause_paragraph_s=settings().pause_paragraph_s,
+    )  # fmt: skip
+
+    def script_of(name: str) -> tuple[Document, Script]:
+        document = _read(name)
+        if everything:
+            document = replace(document, sections=tuple(replace(s, kind="body") for s in document.sections))
+        return document, make_script(document, voice=voice, language=language, options=options)
+
+    document, script = script_of(file)
+    for note in document.notes:
+        click.echo(note, err=True)
+    if other is not None:
+        _diff(script_of(other)[1], script, as_json)
+        return
+    chunks = chunk(script.utterances, cap or settings().chunk_chars, pause_chunk_s=settings().pause_chunk_s)
+    if as_json:
+        print_json({
+            "title": script.title, "author": script.author, "chapters": list(script.chapters),
+            "utterances": [
+                {"chapter": u.chapter, "paragraph": u.paragraph, "source": u.source, "spoken": u.spoken.strip(),
+                 "language": u.language, "voice": u.voice, "pause_after_s": u.pause_after_s,
+                 "seconds": round(seconds(u.spoken, u.language), 2), "file": u.origin.file, "page": u.origin.page}
+                for u in script.utterances
+            ],
+            "chunks": [{"spoken": c.spoken.strip(), "utterances": list(c.utterances), "pause_after_s": c.pause_after_s}
+                       for c in chunks],
+            "warnings": [{"message": w.message, "line": w.line, "column": w.column} for w in script.warnings],
+            "rules": [{"rule": c.rule, "before": c.before, "after": c.after} for c in script.changes],
+            "notes": list(document.notes),
+        })  # fmt: skip
+        return
+    _print(script, len(chunks))
+
+
+def seconds(spoken: str, language: str) -> float:
+    """About how long a text takes to say."""
+    return len(spoken.strip()) / CHARS_PER_S[language]
+
+
+def _read(name: str) -> Document:
+    import sys
+
+    from langdu.text.documents import read_document
+
+    return read_document(sys.stdin.buffer.read(), "stdin") if name == "-" else read_document(name)
+
+
+def _print(script: Script, chunks: int) -> None:
+    chapter = -1
+    for utterance in script.utterances:
+        if utterance.chapter != chapter:
+            chapter = utterance.chapter
+            click.secho(f"\n[{chapter + 1}] {script.chapters[chapter] or 'untitled'}", bold=True)
+        said = utterance.spoken.strip()
+        who = f" {utterance.voice}" if utterance.voice else ""
+        click.echo(f"  {utterance.language}{who} {seconds(said, utterance.language):5.1f} s  {said}", nl=False)
+        click.echo(f"  (pause {utterance.pause_after_s:g} s)" if utterance.pause_after_s else "")
+        if utterance.source != said:
+            click.secho(f"       was: {utterance.source}", dim=True)
+    if script.changes:
+        click.secho("\nRules", bold=True)
+    for rule, before, after in dict.fromkeys((c.rule, c.before, c.after) for c in script.changes):
+        click.echo(f"  {rule}: {before!r} → {after!r}")
+    total = sum(seconds(u.spoken, u.language) + u.pause_after_s for u in script.utterances)
+    click.echo(f"\n{len(script.utterances)} utterances, {chunks} chunks, about {total:.0f} s of speech")
+    for warning in script.warnings:
+        place = f"paragraph {warning.line}, column {warning.column}: " if warning.line else ""
+        click.echo(f"warning: {place}{warning.message}", err=True)
+
+
+def _diff(old: Script, new: Script, as_json: bool) -> None:
+    import difflib
+
+    from langdu.cli.io import print_json
+
+    before, after = ([u.spoken.strip() for u in s.utterances] for s in (old, new))
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    changed = [(before[a:b], after[c:d]) for tag, a, b, c, d in matcher.get_opcodes() if tag != "equal"]
+    if as_json:
+        print_json({"changed": [{"before": b, "after": a} for b, a in changed]})
+        return
+    for gone, come in changed:
+        for line in gone:
+            click.secho(f"- {line}", fg="red")
+        for line in come:
+            click.secho(f"+ {line}", fg="green")
+    click.echo(f"{sum(len(a) for _, a in changed)} of {len(after)} utterances are new or changed", err=True)
