@@ -4,9 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from langdu.errors import VoiceError
-from langdu.voices.library import Library, schema
+from langdu.voices.library import Library, schema, sha256_of
 from langdu.voices.persona import BuiltinPersona, ClonePersona, DesignPersona, SpeakerPersona
 
 GOOD = '"good": {"kind": "design", "description": "沉稳的男声"}'
@@ -97,6 +99,71 @@ def test_changing_one_entry_leaves_comments_and_damaged_entries_alone(tmp_path: 
     assert '"bad": {"kind": "x"}' in text
     assert found.names() == ["newer"]
     assert (tmp_path / "personas.json.bak").exists()
+
+
+@st.composite
+def layouts(draw: st.DrawFn) -> tuple[str, list[str]]:
+    """A valid file as a person may lay it out, and its names."""
+    gap = st.sampled_from(["", " ", "\n", '  // a, {comment} "\n', "/* b */", "\n\t/* , */ // \n"])
+    names = draw(st.lists(st.sampled_from(["a", "乙", 'q"uote', "d,}", "// e", "f"]), unique=True, max_size=4))
+    parts = []
+    for name in names:
+        value = json.dumps({"kind": "design", "description": draw(st.sampled_from(["x", "a, }", "// y", '"']))})
+        parts.append(draw(gap) + json.dumps(name) + draw(gap) + ":" + draw(gap) + value + draw(gap))
+    end = "," if names and draw(st.booleans()) else ""
+    return '{"version": 1, "personas": {' + ",".join(parts) + end + draw(gap) + "}" + draw(gap) + "}", names
+
+
+@given(layouts(), st.data())
+def test_any_layout_can_be_edited_and_nothing_else_changes(
+    tmp_path_factory: pytest.TempPathFactory, layout: tuple[str, list[str]], data: st.DataObject
+) -> None:
+    text, names = layout
+    names = [name for name in names if "/" not in name]
+    found = library(tmp_path_factory.mktemp("l"), text)
+    before = {name: found.find(name) for name in names}
+    comments = text.count("a, {comment}") + text.count("/* b */")
+    found.add(DesignPersona(name="new", description="n"))
+    assert found.names() == [*names, "new"]
+    after = found.path.read_text("utf-8")
+    assert after.count("a, {comment}") + after.count("/* b */") == comments
+    gone = data.draw(st.sampled_from([*names, "new"]))
+    found.remove(gone)
+    left = [name for name in [*names, "new"] if name != gone]
+    assert found.names() == left
+    assert all(found.find(name) == before[name] for name in left if name != "new")
+    assert len(found.problems) == (1 if '"// e"' in text else 0)
+
+
+def test_what_is_written_is_strict_json(tmp_path: Path) -> None:
+    path = tmp_path / "personas.json"
+    for name in ("a", "b", "c"):
+        Library(path).add(DesignPersona(name=name, description="x"))
+    for name in ("c", "a", "b"):
+        Library(path).remove(name)
+        json.loads(path.read_text("utf-8"))
+
+
+def test_two_programs_that_add_at_once_both_succeed(tmp_path: Path) -> None:
+    path = tmp_path / "personas.json"
+    one, two = Library(path), Library(path)
+    one.add(DesignPersona(name="one", description="x"))
+    two.add(DesignPersona(name="two", description="x"))
+    assert Library(path).names() == ["one", "two"]
+    with pytest.raises(VoiceError, match="already"):
+        one.add(DesignPersona(name="two", description="y"))
+
+
+@pytest.mark.parametrize("change", ["gone", "another"])
+def test_a_clone_whose_clip_is_gone_or_another_is_refused_before_speaking(tmp_path: Path, change: str) -> None:
+    clip = tmp_path / "clip.wav"
+    clip.write_bytes(b"x")
+    found = Library(tmp_path / "personas.json")
+    found.add(ClonePersona(name="c", clip=clip, clip_sha256=sha256_of(clip), transcript="你好"))
+    assert found.get("c").name == "c"
+    clip.unlink() if change == "gone" else clip.write_bytes(b"y")
+    with pytest.raises(VoiceError, match=r"clip\.wav"):
+        found.get("c")
 
 
 def test_a_file_without_version_is_migrated_on_the_first_write(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def show(name: str, as_json: bool) -> None:
     from langdu.cli.io import print_json
     from langdu.voices.library import Library
 
-    persona = Library().get(name)
+    persona = Library().find(name)
     value: dict[str, Any] = persona.model_dump(mode="json")
     if as_json:
         print_json(value)

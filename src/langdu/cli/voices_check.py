@@ -61,7 +61,7 @@ def confirm(name: str, text: str | None) -> None:
     from langdu.voices.persona import ClonePersona
 
     library = Library()
-    persona = library.get(name)
+    persona = library.find(name)
     if not isinstance(persona, ClonePersona):
         raise VoiceError(f'"{name}" is no clone; it has no transcript.')
     if text is not None and not text.strip():

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from langdu.errors import LangduError
 from langdu.voices.builtin import BUILTIN
-from langdu.voices.library import Library
+from langdu.voices.library import Library, sha256_of
 from langdu.voices.persona import BuiltinPersona, ClonePersona, DesignPersona, Persona, SpeakerPersona
 
 CAPABILITIES = ("clip", "transcript", "description", "instruction", "speaker", "language", "lexicon")
@@ -82,7 +81,7 @@ def _clone(persona: ClonePersona, row: Row) -> None:
     row.uses["clip"] = "used" if persona.clip.is_file() else "missing"
     if not persona.clip.is_file():
         row.wrong.append(f"the clip is gone: {persona.clip}")
-    elif persona.clip_sha256 and hashlib.sha256(persona.clip.read_bytes()).hexdigest() != persona.clip_sha256:
+    elif persona.clip_sha256 and sha256_of(persona.clip) != persona.clip_sha256:
         row.wrong.append(f"the clip has changed since it was checked: {persona.clip}")
     row.uses["transcript"] = "used" if persona.transcript_by == "person" else "unconfirmed"
     if persona.x_vector_only:

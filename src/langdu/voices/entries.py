@@ -18,6 +18,9 @@ from typing import Any
 VERSION = 1
 _BEGIN = re.compile(r'"personas"\s*:\s*\{')
 _NEXT = re.compile(r'^[ \t]*"(?:[^"\\\n]|\\.)+"\s*:\s*\{', re.MULTILINE)
+_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"?|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+_TRAILING = re.compile(r'"(?:[^"\\\n]|\\.)*"?|,(?=\s*[}\]])', re.DOTALL)
+_COMMA = re.compile(r"\s*,")
 _SPACE = re.compile(r"[\s,]*")
 
 
@@ -75,28 +78,38 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant
 
 def plain(text: str) -> str:
     """The text as strict JSON of the same length: comments and trailing commas become spaces."""
-    out = list(text)
-    at, comma, quoted = 0, -1, False
-    while at < len(text):
-        letter = text[at]
-        if quoted:
-            quoted = letter not in '"\n'
-            at += 2 if letter == "\\" else 1
-            continue
-        two = text[at : at + 2]
-        if two in ("//", "/*"):
-            stop = text.find("\n" if two == "//" else "*/", at)
-            stop = len(text) if stop < 0 else stop + (2 if two == "/*" else 0)
-            out[at:stop] = [c if c == "\n" else " " for c in text[at:stop]]
-            at = stop
-            continue
-        if letter in "}]" and comma >= 0:
-            out[comma] = " "
-        if not letter.isspace():
-            comma = at if letter == "," else -1
-        quoted = letter == '"'
-        at += 1
-    return "".join(out)
+    return _TRAILING.sub(lambda found: " " if found[0] == "," else found[0], uncommented(text))
+
+
+def uncommented(text: str) -> str:
+    """The text with comments as spaces; newlines stay, so that lines and places are the same."""
+    return _TOKEN.sub(lambda found: found[0] if found[0][0] == '"' else _blank(found[0]), text)
+
+
+def insert(text: str, found: Scan, entry: str) -> str:
+    """The text with one more entry, on a line of its own, after the last."""
+    assert found.close is not None
+    bare = uncommented(text)[: found.close].rstrip()
+    comma = "" if bare[-1] in "{," else ","
+    between = text[len(bare) : found.close].rstrip()
+    return text[: len(bare)] + comma + between + f"\n  {entry}\n " + text[found.close :]
+
+
+def cut(text: str, entry: Entry) -> str:
+    """The text without that entry, and without the comma that would be left over."""
+    bare = uncommented(text)
+    after = _COMMA.match(bare, entry.end)
+    if after:
+        rest = text[after.end() :]
+        return text[: entry.start].rstrip(" \t") + re.sub(r"\A[ \t]*\n", "", rest)
+    before = bare[: entry.start].rstrip()
+    if before.endswith(","):
+        return text[: len(before) - 1] + text[len(before) : entry.start].rstrip(" \t") + text[entry.end :]
+    return text[: entry.start].rstrip(" \t") + text[entry.end :]
+
+
+def _blank(comment: str) -> str:
+    return "".join(letter if letter == "\n" else " " for letter in comment)
 
 
 def scan(text: str) -> Scan:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from pydantic import ValidationError
 
 from langdu.errors import VoiceError
 from langdu.voices.builtin import BUILTIN, unknown
-from langdu.voices.entries import VERSION, Entry, Problem, Scan, scan
+from langdu.voices.entries import VERSION, Entry, Problem, Scan, cut, insert, scan
 from langdu.voices.names import fault, fold
 from langdu.voices.persona import PERSONA, ClonePersona, Persona
 
@@ -48,6 +50,17 @@ class Library:
         return list(self._personas.values())
 
     def get(self, name: str) -> Persona:
+        """As `find`, for speaking: VoiceError also for a clone whose clip is gone or is another one by now."""
+        persona = self.find(name)
+        if isinstance(persona, ClonePersona):
+            if not persona.clip.is_file():
+                raise VoiceError(f'The clip of "{name}" is gone: {persona.clip}.', hint="Put it back, or add it again.")
+            if persona.clip_sha256 and sha256_of(persona.clip) != persona.clip_sha256:
+                hint = "Add it again, so that the clip is checked and its transcript compared."
+                raise VoiceError(f'The clip of "{name}" is not the one that was checked: {persona.clip}.', hint=hint)
+        return persona
+
+    def find(self, name: str) -> Persona:
         """The persona of that name, else the built-in voice of that name. VoiceError lists near names."""
         if name in self._personas:
             return self._personas[name]
@@ -64,28 +77,17 @@ class Library:
 
     def add(self, persona: Persona) -> None:
         """Write a new persona. VoiceError when the name is taken or cannot be used."""
-        self.check_new(persona.name)
-        text, found = self._writable()
-        assert found.close is not None
-        body = f"  {_key(persona.name)}: {self._dump(persona)}"
-        if found.entries or found.problems:
-            last = max((entry.end for entry in found.entries), default=found.close)
-            comma = "" if "," in _bare(text[last : found.close]) else ","
-            text = text[:last] + comma + text[last : found.close].rstrip() + "\n" + body + "\n " + text[found.close :]
-        else:
-            text = text[: found.close].rstrip() + "\n" + body + "\n " + text[found.close :]
-        self._write(text)
+        with self._locked():
+            self.check_new(persona.name)
+            text, found = self._writable()
+            self._write(insert(text, found, f"{_key(persona.name)}: {self._dump(persona)}"))
 
     def remove(self, name: str) -> Persona:
         """Take a persona out. Its clip file stays unless no other persona uses it."""
-        persona = self._own(name)
-        text, found = self._writable()
-        entry = next(entry for entry in found.entries if entry.name == persona.name)
-        end = entry.end
-        rest = text[end:]
-        if rest.lstrip().startswith(","):
-            end += rest.index(",") + 1
-        self._write(text[: entry.start].rstrip(" \t") + text[end:].lstrip(" \t\n"))
+        with self._locked():
+            persona = self._own(name)
+            text, found = self._writable()
+            self._write(cut(text, next(entry for entry in found.entries if entry.name == persona.name)))
         if isinstance(persona, ClonePersona) and persona.clip.parent == self.clips_dir:
             users = [p for p in self._personas.values() if isinstance(p, ClonePersona) and p.clip == persona.clip]
             if not users:
@@ -93,14 +95,29 @@ class Library:
         return persona
 
     def rename(self, old: str, new: str) -> None:
-        persona = self._own(old)
-        if fold(old) != fold(new):
-            self.check_new(new)
-        self._replace(persona.name, persona.model_copy(update={"name": new}))
+        with self._locked():
+            persona = self._own(old)
+            if fold(old) != fold(new):
+                self.check_new(new)
+            elif wrong := fault(new):
+                raise VoiceError(f'"{new}" cannot be a persona: {wrong}.')
+            self._replace(persona.name, persona.model_copy(update={"name": new}))
 
     def update(self, persona: Persona) -> None:
         """Put `persona` in place of the one of the same name."""
-        self._replace(self._own(persona.name).name, persona)
+        with self._locked():
+            self._replace(self._own(persona.name).name, persona)
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """One process at a time changes the file; what others wrote before is read first."""
+        import fcntl
+
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with (self.path.parent / f".{self.path.name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self._load()
+            yield
 
     def _replace(self, old: str, persona: Persona) -> None:
         text, found = self._writable()
@@ -108,7 +125,7 @@ class Library:
         self._write(text[: entry.start] + f"{_key(persona.name)}: {self._dump(persona)}" + text[entry.end :])
 
     def _own(self, name: str) -> Persona:
-        persona = self.get(name)
+        persona = self.find(name)
         if persona.name not in self._personas:
             raise VoiceError(f'"{name}" is a built-in voice; it cannot be changed.')
         return persona
@@ -246,7 +263,6 @@ def _key(name: str) -> str:
     return json.dumps(name, ensure_ascii=False)
 
 
-def _bare(text: str) -> str:
-    import re
-
-    return re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
+def sha256_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
