@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -76,7 +77,7 @@ def _clone(
 ) -> dict[str, Any]:  # fmt: skip
     from langdu.errors import Cancelled, SettingError
     from langdu.voices.adding import CONSENT, add_clone
-    from langdu.voices.reference import intake
+    from langdu.voices.reference import intake, match
 
     asks = sys.stdin.isatty() and not consent
     if not asks and not consent:
@@ -90,6 +91,8 @@ def _clone(
             "What the clip says (Enter takes it as shown)", default=words, show_default=False, err=True
         )
         by = "person"
+        if taken.heard:
+            match(words, taken.heard, taken.language, Path(clip))
         if not click.confirm(CONSENT, err=True):
             raise Cancelled("Nothing was added: a clone needs the consent of its speaker.")
     persona = add_clone(

@@ -56,9 +56,13 @@ def audit(file: Path | None, as_json: bool) -> None:
 @click.option("--text", help="The right transcript; default: the one on file is right.")
 def confirm(name: str, text: str | None) -> None:
     """Say that you have read a clone's transcript and that it is right."""
+    from langdu.audio.read import read
+    from langdu.cli.voices_add import checker
     from langdu.errors import VoiceError
+    from langdu.text.language import language_of
     from langdu.voices.library import Library
     from langdu.voices.persona import ClonePersona
+    from langdu.voices.reference import match
 
     library = Library()
     persona = library.find(name)
@@ -67,5 +71,9 @@ def confirm(name: str, text: str | None) -> None:
     if text is not None and not text.strip():
         raise VoiceError("The transcript is blank.")
     words = persona.transcript if text is None else text.strip()
+    listener = checker(None) if text is not None and persona.clip.is_file() else None
+    if listener is not None:
+        heard = listener.hear(*read(persona.clip), persona.language).text
+        match(words, heard, persona.language or language_of(words), persona.clip)
     library.update(persona.model_copy(update={"transcript": words, "transcript_by": "person"}))
     click.echo(f"{name}: {words}")

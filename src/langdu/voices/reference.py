@@ -120,7 +120,6 @@ class _Words:
 def _transcript(
     path: Path, clip: Audio, text: str | None, language: str | None, checker: Checker | None, *, trimmed: bool
 ) -> _Words:
-    from langdu.quality.compare import compare
     from langdu.text.language import language_of
 
     if checker is None:
@@ -144,14 +143,22 @@ def _transcript(
         unsure = (f"the transcript is uncertain ({heard.probability:.0%}); read it well",) * (heard.probability < 0.5)
         return _Words(heard.text.strip(), "asr", spoken, heard.text, warnings=unsure)
     part = cut_to(text, heard.text) if trimmed else text
-    cer = compare(part, heard.text, spoken).cer
+    cer = match(part, heard.text, spoken, path)
+    return _Words(part, "person", spoken, heard.text, cer)
+
+
+def match(given: str, heard: str, language: str, path: Path) -> float:
+    """CER of a transcript against what was heard. ClipError over `CER_LIMIT`, with both side by side."""
+    from langdu.quality.compare import compare
+
+    cer = compare(given, heard, language).cer
     if cer > CER_LIMIT:
         raise ClipError(
             f"The transcript does not match {path} (CER {cer:.2f}, limit {CER_LIMIT}).\n"
-            f"  given: {part}\n  heard: {heard.text}\n",
+            f"  given: {given}\n  heard: {heard}\n",
             hint="Correct it, or leave --text out to take what was heard.",
         )
-    return _Words(part, "person", spoken, heard.text, cer)
+    return cer
 
 
 def _faded(sound: Audio, rate_hz: int, speech_db: float) -> bool:
