@@ -103,6 +103,15 @@ def _whisper_base() -> Entry:
     )  # fmt: skip
 
 
+def _speaker_encoder() -> Entry:
+    file = ModelFile("pretrained.pt", 17_090_379, "39373b86598fa3da9fcddee6142382efe09777e8d37dc9c0561f41f0070f134e")
+    members = (("resemblyzer/pretrained.pt", file.path),)
+    return Entry(
+        "speaker-encoder", "speaker", "Apache-2.0", file.size, files=(file,),
+        packages=(Package("pip", "Resemblyzer==0.1.4", members),), note="tells voices apart",
+    )  # fmt: skip
+
+
 def _qwen3() -> list[Entry]:
     gigabytes = {
         "0.6b": {"bf16": 2.5, "8bit": 2.0, "6bit": 1.8, "4bit": 1.6},
@@ -133,6 +142,7 @@ CATALOG: dict[str, Entry] = {
     for entry in (
         _kokoro(),
         _whisper_base(),
+        _speaker_encoder(),
         *(
             Entry(
                 f"whisper-{size}",

@@ -12,14 +12,18 @@ from dataclasses import dataclass
 
 import regex
 
+from langdu.errors import DependencyError
+
 # Spellings that sound the same and that a recogniser picks freely between.
 SAME_ZH = str.maketrans("恩哦噢喔呐哪她它妳祂牠做那裏里嘛象", "嗯喔喔喔呢那他他你他他作那里里吗像")
 SAME_EN = {
-    "okay": "ok", "alright": "all right", "'cause": "because", "gonna": "going to", "wanna": "want to", "mr": "mister",
+    "okay": "ok", "alright": "all right", "cos": "because", "gonna": "going to", "wanna": "want to", "mr": "mister",
     "dr": "doctor", "mrs": "missus", "st": "saint", "e-mail": "email", "colour": "color", "grey": "gray",
 }  # fmt: skip
-FILLER = regex.compile(r"[^\p{L}\p{N}']+")
-SYMBOL = regex.compile(r"[A-Za-z0-9']+|[\p{L}\p{N}]")
+HALF_PAST = regex.compile(r"点三十分?(?!\p{Han}?秒)")
+APOSTROPHE = regex.compile(r"(?<=\p{L})['’](?=\p{L})")
+FILLER = regex.compile(r"[^\p{L}\p{N}]+")
+SYMBOL = regex.compile(r"[A-Za-z0-9]+|[\p{L}\p{N}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,30 +43,67 @@ class Comparison:
     written: str
     heard: str
     alignment: tuple[Step, ...]
+    """By word for English, by character otherwise; a Latin word inside Chinese is one token."""
+    sound_error: float = 0.0
+    """The same rate over what is sounded: syllables without tone for Chinese, so that 她 for 他, or one
+    homophone for another, counts as heard right. For other languages the token error rate."""
+    written_sounds: tuple[str, ...] = ()
+    heard_sounds: tuple[str, ...] = ()
 
     def marked(self) -> str:
         """The alignment in one line: [written→heard] where they differ."""
-        return "".join(
+        space = " " if self.wer is not None else ""
+        return space.join(
             s.written if s.op == "equal" else f"[{s.written or '∅'}→{s.heard or '∅'}]" for s in self.alignment
         )
 
 
 def compare(written: str, heard: str, language: str) -> Comparison:
     """Compare two texts in one language ("zh", "en", "ja"), after `normal_form` of both."""
-    left, right = normal_form(written, language), normal_form(heard, language)
     from rapidfuzz.distance import Levenshtein
 
-    wer = None
-    if language == "en":
-        words, said = left.split(), right.split()
-        wer = Levenshtein.distance(words, said) / max(1, len(words))
+    left, right = normal_form(written, language), normal_form(heard, language)
     plain_left, plain_right = left.replace(" ", ""), right.replace(" ", "")
+    words, said = tokens(left), tokens(right)
+    space = " " if language == "en" else ""
     steps = tuple(
-        Step(op.tag, plain_left[op.src_start : op.src_end], plain_right[op.dest_start : op.dest_end])
-        for op in Levenshtein.opcodes(plain_left, plain_right)
+        Step(op.tag, _text(words[op.src_start : op.src_end], space), _text(said[op.dest_start : op.dest_end], space))
+        for op in Levenshtein.opcodes(words, said)
     )
-    distance = Levenshtein.distance(plain_left, plain_right)
-    return Comparison(distance / max(1, len(plain_left)), wer, left, right, steps)
+    sounds, heard_sounds = _sounds(words, language), _sounds(said, language)
+    return Comparison(
+        cer=Levenshtein.distance(plain_left, plain_right) / max(1, len(plain_left)),
+        wer=Levenshtein.distance(words, said) / max(1, len(words)) if language == "en" else None,
+        written=left,
+        heard=right,
+        alignment=steps,
+        sound_error=Levenshtein.distance(sounds, heard_sounds) / max(1, len(sounds)),
+        written_sounds=sounds,
+        heard_sounds=heard_sounds,
+    )
+
+
+def tokens(normal: str) -> list[str]:
+    """What is compared as one: a Latin word, or one character of a script without spaces."""
+    return SYMBOL.findall(normal)
+
+
+def _text(words: list[str], space: str) -> str:
+    """English words keep their space; inside Chinese only neighbouring Latin words need one."""
+    text = " ".join(words)
+    return text if space else _glued(text)
+
+
+def _sounds(words: list[str], language: str) -> tuple[str, ...]:
+    if language != "zh":
+        return tuple(words)
+    try:
+        from pypinyin import Style, lazy_pinyin
+    except ImportError:
+        hint = 'Run: pip install "langdu[verify]"'
+        raise DependencyError("pypinyin is not installed; it tells homophones.", hint=hint) from None
+    text = "".join(f" {word} " if word.isascii() else word for word in words)
+    return tuple(" ".join(lazy_pinyin(text, style=Style.NORMAL)).split())
 
 
 def normal_form(text: str, language: str) -> str:
@@ -77,11 +118,11 @@ def normal_form(text: str, language: str) -> str:
         text = _simplified(text)
     if language in ("zh", "en"):
         text = _numbers(spoken(text, "en" if language == "en" else "zh")[0], language)
-    text = FILLER.sub(" ", text.casefold().replace("’", "'")).strip()
+    text = FILLER.sub(" ", APOSTROPHE.sub("", text.casefold())).strip()
     if language == "zh":
-        text = text.translate(SAME_ZH).replace("二", "两") if text else text
+        text = HALF_PAST.sub("点半", text.translate(SAME_ZH).replace("两", "二"))
     words = [SAME_EN.get(word, word) for word in text.split()]
-    joined = " ".join(word.strip("'") for word in words)
+    joined = " ".join(words)
     if language in ("zh", "ja"):
         joined = " ".join(SYMBOL.findall(joined))
         return _glued(joined)

@@ -83,6 +83,35 @@ class Checker:
         times = tuple(Word(w.word, w.start, w.end) for s in found for w in (s.words or ())) if words else ()
         return Heard(text, info.language, speech_s, probability, times)
 
+    def hear_pieces(self, audio: Audio, sample_rate_hz: int, language: str | None = None) -> Heard:
+        """Transcribe pause by pause, each piece alone: a sentence said twice is then written twice.
+
+        Costs one pass of the encoder a piece, so it is for takes that are longer than their text should be.
+        """
+        sound = resample(audio, sample_rate_hz, RATE_HZ)
+        pieces = [self.hear(sound[a:b], RATE_HZ, language) for a, b in _pieces(speech_spans(sound, RATE_HZ))]
+        found = [piece for piece in pieces if piece.text]
+        text = "，".join(p.text for p in found) if language in ("zh", "ja") else " ".join(p.text for p in found)
+        probability = float(np.mean([p.probability for p in found])) if found else 0.0
+        return Heard(text, language or "", sum(p.speech_s for p in pieces), probability)
+
+
+PIECE_S = 1.0
+"""Pieces under a second are heard badly and go with the next one."""
+
+
+def _pieces(spans: list[tuple[float, float]]) -> list[tuple[int, int]]:
+    """Spans of voice as sample ranges with 0.1 s around, short ones put together."""
+    merged: list[list[float]] = []
+    for start, end in spans:
+        if merged and merged[-1][1] - merged[-1][0] < PIECE_S:
+            merged[-1][1] = end
+        else:
+            merged.append([start, end])
+    if len(merged) > 1 and merged[-1][1] - merged[-1][0] < PIECE_S:
+        merged[-2][1] = merged.pop()[1]
+    return [(max(0, int((a - 0.1) * RATE_HZ)), int((b + 0.1) * RATE_HZ)) for a, b in merged]
+
 
 def speech_spans(sound: Audio, sample_rate_hz: int) -> list[tuple[float, float]]:
     """Stretches of voice as (start, end) in seconds, by the Silero detector inside faster-whisper."""
