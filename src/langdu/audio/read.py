@@ -47,7 +47,8 @@ def _decode_av(path: Path) -> tuple[Audio, int]:
             blocks = [out.to_ndarray() for frame in container.decode(stream) for out in resampler.resample(frame)]
     except (av.FFmpegError, IndexError, ValueError) as error:
         raise DocumentError(
-            f"{path} is not a sound file ({error}).", hint="Give wav, flac, mp3, m4a, ogg or opus."
+            f"{path} is not a sound file ({getattr(error, 'strerror', None) or error}).",
+            hint="Give wav, flac, mp3, m4a, ogg or opus.",
         ) from None
     if not blocks:
         raise DocumentError(f"{path} holds no sound.")

@@ -96,18 +96,12 @@ def preview(name: str, output: Path | None, text: str | None) -> None:
     from langdu.synthesis.say import SayRequest
     from langdu.voices.library import Library
     from langdu.voices.listing import language_of
+    from langdu.voices.sentences import SENTENCES
 
     language = language_of(Library().get(name))
     request = SayRequest(text or SENTENCES[language], name, live=output is None)
     facts, _ = run(request, str(output) if output else None, None, verify=False, talkative=True)
     click.echo(f"{facts.voice}: {facts.audio_seconds:.1f} s, {facts.engine} {facts.model} -> {facts.output}")
-
-
-SENTENCES = {
-    "zh": "你好，这是我的声音。春天来了，窗外的树一天比一天绿。",
-    "en": "Hello, this is my voice. Spring is here, and the trees outside grow greener every day.",
-    "ja": "こんにちは、これが私の声です。春になり、窓の外の木々は日ごとに緑が濃くなります。",
-}
 
 
 def report_problems(library: Any) -> None:
@@ -119,6 +113,7 @@ for _command in (
     voices_add.add,
     voices_check.audit,
     voices_check.confirm,
+    voices_check.compare,
     voices_exchange.export,
     voices_exchange.import_,
 ):

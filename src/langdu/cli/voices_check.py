@@ -77,3 +77,24 @@ def confirm(name: str, text: str | None) -> None:
         match(words, heard, persona.language or language_of(words), persona.clip)
     library.update(persona.model_copy(update={"transcript": words, "transcript_by": "person"}))
     click.echo(f"{name}: {words}")
+
+
+@click.command("compare")
+@click.argument("a")
+@click.argument("b")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def compare(a: str, b: str, as_json: bool) -> None:
+    """How alike two voices are: personas, built-in voices or sound files."""
+    from langdu.cli.io import print_json
+    from langdu.voices import similar
+    from langdu.voices.library import Library
+
+    found = similar.compare(a, b, Library())
+    if as_json:
+        print_json(found.as_dict())
+        return
+    words = {"same": "one voice", "unclear": "could be one voice", "different": "two voices"}
+    click.echo(
+        f"{found.cosine:.2f}: {words[found.verdict]} (same from {similar.SAME}, different under {similar.OTHER})"
+    )
+    click.echo(f"{a}: {found.sources[0]}; {b}: {found.sources[1]}; encoder {found.encoder}")

@@ -35,5 +35,9 @@ BUILTIN: dict[str, BuiltinVoice] = {
 def unknown(name: str, known: list[str]) -> VoiceError:
     """The error for a voice nobody knows: it lists the nearest names."""
     near = difflib.get_close_matches(name, known, 4, 0.4)
-    hint = f"Did you mean {', '.join(near)}?" if near else "See: langdu say -v '?'"
+    if near:
+        hint = f"Did you mean {', '.join(near)}?"
+    else:
+        more = "" if len(known) <= 12 else ", …; all of them: langdu say -v '?'"
+        hint = f"There are {', '.join(known[:12])}{more}"
     return VoiceError(f'There is no voice "{name}".', hint=hint)

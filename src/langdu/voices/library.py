@@ -256,6 +256,10 @@ def _reason(error: dict[str, Any]) -> str:
     place = ".".join(str(part) for part in error["loc"][1:] or error["loc"])
     if error["type"] == "extra_forbidden":
         return f'unknown field "{place}"'
+    if error["type"].startswith("union_tag"):
+        given = error["ctx"].get("tag")
+        said = f'kind "{given}" is unknown' if given else 'the field "kind" is missing'
+        return f"{said} (builtin, clone, design or speaker)"
     return f"{place}: {error['msg']}" if place else str(error["msg"])
 
 
