@@ -14,8 +14,8 @@ import sys
 from collections import defaultdict
 
 import numpy as np
-from langdu.quality.speaker import embed, similarity
 
+from langdu.quality.speaker import embed, similarity
 from langdu.synthesis.say import Saying, SayRequest
 from langdu.voices.builtin import BUILTIN
 
