@@ -34,6 +34,20 @@ def command(
     if voice == "?":
         list_voices(as_json)
         return
+    from langdu.synthesis import process
+
+    process.spare()  # its imports run beside ours
+    try:
+        _say(text, file, output, format_, voice, language, workers, force, speed, seed, engine, model, verify, as_json)
+    finally:
+        process.drop_spares()
+
+
+def _say(
+    text: str | None, file: str | None, output: str | None, format_: str | None, voice: str | None,
+    language: Any, workers: str, force: bool, speed: float, seed: int, engine: str | None, model: str, verify: bool,
+    as_json: bool,
+) -> None:  # fmt: skip
     from langdu.cli.io import print_json, source_argument
     from langdu.synthesis.say import SayRequest
 

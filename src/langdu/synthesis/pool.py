@@ -97,16 +97,21 @@ class Pool:
         on_piece: Callable[[Job, Piece], None] | None = None,
         hang_s: float = HANG_S,
     ) -> None:
-        self.workers = workers
         self._spec, self._personas, self._on_piece, self._hang_s = spec, personas, on_piece, hang_s
         self._inbox: queue.Queue[_Message] = queue.Queue()
         self._peaks: dict[int, float] = {}
         self._info: EngineInfo | None = None
         self.load_seconds = 0.0
         self._closed = False
-        self._seats = [_Seat(number, self._start(number)) for number in range(workers)]
-        for seat in self._seats:
-            self._listen(seat)
+        self._seats: list[_Seat] = []
+        self.grow(workers)
+
+    def grow(self, workers: int) -> None:
+        """Start more workers, up to `workers` in all."""
+        for number in range(len(self._seats), workers):
+            self._seats.append(_Seat(number, self._start(number)))
+            self._listen(self._seats[-1])
+        self.workers = len(self._seats)
 
     @property
     def info(self) -> EngineInfo:

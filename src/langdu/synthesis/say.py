@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
@@ -9,7 +10,7 @@ from typing import Any
 
 from langdu.audio.join import Joiner
 from langdu.engines.base import Audio, EngineInfo
-from langdu.errors import EngineError, by_code
+from langdu.errors import EngineError, TextError, by_code
 from langdu.settings import settings
 from langdu.synthesis.capacity import choose_workers
 from langdu.synthesis.model import Plan, Take
@@ -20,9 +21,13 @@ from langdu.synthesis.runner import EngineSpec, Job, Outcome
 from langdu.text.language import language_of
 from langdu.text.model import Document, Language, Script
 from langdu.text.script import ScriptOptions, make_script
+from langdu.text.segment import chunk, sayable
 from langdu.voices.library import Library
 from langdu.voices.persona import BuiltinPersona, Persona
 
+SINGLE_CHARS = 40
+"""Up to here a text is one chunk: one worker with all cores is quicker than two that each load the model."""
+GUESS_CHARS = 20_000
 FIRST_CAP = 24
 """Characters of the first chunk where somebody waits for the first sound."""
 
@@ -79,34 +84,53 @@ class Saying:
     def __init__(self, request: SayRequest, *, on_take: Callable[[int, int], None] | None = None) -> None:
         self._started = time.perf_counter()
         self._request, self._on_take = request, on_take
-        self.script = make_script(request.text, language=request.language, options=_options(request))
-        self.persona = persona_for(request.voice, self.script)
-        self.spec = spec_for(self.persona, request)
+        self.takes: list[tuple[int, Take]] = []
+        self._pool = self._early_pool()
+        try:
+            self._prepare()
+        except BaseException:
+            self._pool.close()
+            raise
+        self.facts = Facts(voice=self.persona.name, workers=self.workers, chunks=len(self.plan.chunks))
+        self._joiner: Joiner | None = None
+
+    def _early_pool(self) -> Pool:
+        """The first worker loads while the text is prepared; it needs no more than the voice."""
+        request = self._request
+        raw = request.text if isinstance(request.text, str) else _text_of(request.text)
+        if not sayable(raw):
+            raise TextError("There is nothing to say in this text.", hint="Give at least one letter or digit.")
+        self.persona = persona_for(request.voice, request.language or guess_language(raw))
+        self.spec = spec_for(self.persona, request, raw)
+        # Before anything starts: more workers than the machine carries are refused with the numbers.
+        count = choose_workers(request.workers, engine=self.spec.engine, chunks=10**6, force=request.force)
+        if request.workers is None and len(raw) <= SINGLE_CHARS:
+            self.spec.options.setdefault("threads", count)
+        return Pool(self.spec, 1, personas=[self.persona])
+
+    def _prepare(self) -> None:
+        request = self._request
+        self.script = make_script(request.text, language=request.language, options=_options(request, self.persona))
         cap = engine_cap(self.spec.engine, _main_language(self.script), settings().chunk_chars)
         first_cap = FIRST_CAP if request.live else None
-        rough = -(-sum(len(u.spoken) for u in self.script.utterances) // cap)
-        batched = self.spec.engine == "qwen3"
-        self.workers = choose_workers(
-            request.workers, engine=self.spec.engine, chunks=max(2 if request.live else 1, rough), batched=batched,
-            force=request.force,
-        )  # fmt: skip
+        workers = 1 if "threads" in self.spec.options else request.workers
+        rough = len(chunk(self.script.utterances, cap, first_cap=first_cap))
+        workers = choose_workers(
+            workers, engine=self.spec.engine, chunks=rough, batched=self.spec.engine == "qwen3", force=request.force
+        )
         if not request.live:
-            cap = even_cap(self.script, cap, self.workers)
+            cap = even_cap(self.script, cap, workers)
         self.plan: Plan = make_plan(
-            self.script, lambda name: persona_for(name, self.script) if name else self.persona, None, cap=cap,
+            self.script, lambda name: find_persona(name) if name else self.persona, None, cap=cap,
             first_cap=first_cap, pause_chunk_s=settings().pause_chunk_s, speed=request.speed,
         )  # fmt: skip
-        self.workers = min(self.workers, len(self.plan.chunks))
-        self.takes: list[tuple[int, Take]] = []
-        self.facts = Facts(voice=self.persona.name, workers=self.workers, chunks=len(self.plan.chunks))
-        personas = list({c.persona.content_hash(): c.persona for c in self.plan.chunks}.values())
-        self._pool = Pool(self.spec, self.workers, personas=personas)
-        self._joiner: Joiner | None = None
+        self.workers = min(workers, len(self.plan.chunks))
+        self._pool.grow(self.workers)
 
     def outcomes(self) -> Iterator[Outcome]:
         """Each chunk's outcome, in order. A chunk that failed raises its error."""
         chunks = self.plan.chunks if self._request.live else longest_first(self.plan.chunks)
-        jobs = [Job(chunk, self._request.seed) for chunk in chunks]
+        jobs = [Job(wanted, self._request.seed) for wanted in chunks]
         for outcome in in_order(_counted(self._pool.run(jobs), self._on_take, len(jobs))):
             if outcome.failed is not None:
                 failed = outcome.failed
@@ -120,15 +144,15 @@ class Saying:
         """The joined sound, block by block; takes are kept in `takes` for checking."""
         for outcome in self.outcomes():
             assert outcome.take is not None
-            take, chunk = outcome.take, outcome.job.chunk
+            take, said = outcome.take, outcome.job.chunk
             if not self.takes:
                 self.facts.first_sound_seconds = time.perf_counter() - self._started
-            self.takes.append((chunk.index, take))
+            self.takes.append((said.index, take))
             if take.ending == "budget":
-                self.facts.faults.append({"chunk": chunk.name, "fault": "budget", "text": chunk.text})
+                self.facts.faults.append({"chunk": said.name, "fault": "budget", "text": said.text})
             if self._joiner is None:
                 self._joiner = Joiner(take.sample_rate_hz)
-            yield from self._joiner.add(take.audio, chunk.pause_after_s)
+            yield from self._joiner.add(take.audio, said.pause_after_s)
         if self._joiner is not None:
             self.facts.audio_seconds = self._joiner.samples / self._joiner.sample_rate_hz
 
@@ -155,13 +179,10 @@ class Saying:
         self._pool.close()
 
 
-def _options(request: SayRequest) -> ScriptOptions | None:
-    """The request's options; the lexicon of a persona asked for by name goes before theirs."""
-    words = find_persona(request.voice).lexicon if request.voice else {}
-    if not words:
-        return request.options
+def _options(request: SayRequest, persona: Persona) -> ScriptOptions:
+    """The request's options, with the persona's own lexicon before theirs."""
     options = request.options or ScriptOptions()
-    return replace(options, lexicon=options.lexicon.merged(words))
+    return replace(options, lexicon=options.lexicon.merged(persona.lexicon)) if persona.lexicon else options
 
 
 def _counted(outcomes: Iterator[Outcome], on_take: Callable[[int, int], None] | None, total: int) -> Iterator[Outcome]:
@@ -178,28 +199,32 @@ def _main_language(script: Script) -> str:
     return max(sizes, key=lambda language: sizes[language])
 
 
-def persona_for(name: str | None, script: Script) -> Persona:
+def persona_for(name: str | None, language: str) -> Persona:
     """The persona of that name; without a name, the default voice of the text's language (it is reported)."""
     if name is None:
         chosen = settings()
-        name = {"en": chosen.voice_en, "ja": chosen.voice_ja}.get(_default_language(script), chosen.voice)
+        name = {"en": chosen.voice_en, "ja": chosen.voice_ja}.get(language, chosen.voice)
     return find_persona(name)
 
 
-def _default_language(script: Script) -> str:
-    """English or Japanese only for a text that is so throughout; anything with Chinese in it is Chinese."""
-    languages = {utterance.language for utterance in script.utterances}
-    return languages.pop() if len(languages) == 1 else "zh"
+def guess_language(raw: str) -> Language:
+    """A text's language as a whole: anything with Chinese in it is Chinese, kana make it Japanese."""
+    return language_of(raw[:GUESS_CHARS], "zh")
+
+
+def _text_of(document: Document) -> str:
+    paragraphs = (p.text for section in document.sections if section.kind == "body" for p in section.paragraphs)
+    return "\n\n".join(itertools.islice(paragraphs, 50))
 
 
 def find_persona(name: str) -> Persona:
-    """A persona of the library, or a built-in voice. VoiceError lists near names."""
+    """A persona of the user's library, or a built-in voice. VoiceError lists near names."""
     if name == "tone":
         return BuiltinPersona(name="tone", voice="tone")
     return Library().get(name)
 
 
-def spec_for(persona: Persona, request: SayRequest) -> EngineSpec:
+def spec_for(persona: Persona, request: SayRequest, raw: str) -> EngineSpec:
     """Which engine says this persona, and with which model: never another one in silence."""
     options = dict(request.engine_options)
     if request.engine:
@@ -207,7 +232,6 @@ def spec_for(persona: Persona, request: SayRequest) -> EngineSpec:
     if persona.kind == "builtin":
         if persona.voice == "tone":
             return EngineSpec("tone", options=options)
-        text = request.text if isinstance(request.text, str) else ""
-        warm = request.language or language_of(text[:2000], "zh")
+        warm = request.language or guess_language(raw)
         return EngineSpec("kokoro", request.model, {"warm": warm, **options})
     return EngineSpec("qwen3", request.model or persona.model, options)

@@ -7,10 +7,7 @@ when its parent is gone, or on `close`; nothing is left behind in any case.
 from __future__ import annotations
 
 import contextlib
-import os
 import queue
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -18,7 +15,7 @@ from typing import Any
 
 from langdu.engines.base import EngineInfo, Event, Request
 from langdu.errors import LangduError, WorkerError, by_code
-from langdu.synthesis import wire
+from langdu.synthesis import process, wire
 from langdu.synthesis.runner import EngineSpec
 from langdu.voices.persona import PERSONA, Persona
 
@@ -41,13 +38,7 @@ class Worker:
         self._write_lock = threading.Lock()
         self._closed = False
         self._started = time.perf_counter()
-        # One thread for the engine's native libraries: workers, not threads, are how cores are used.
-        threads = str(spec.options.get("threads", 1))
-        environment = {**os.environ, "OMP_NUM_THREADS": threads, "PYTHONUNBUFFERED": "1"}
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "langdu.synthesis.child"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True,
-        )  # fmt: skip
+        self._process = process.take()
         self._send({
             "kind": "start",
             "spec": {"engine": spec.engine, "model": spec.model, "options": spec.options},

@@ -9,16 +9,17 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from langdu.engines.base import Audio, EngineInfo, Event, Failed, Piece, Request, Spoken, Voice
+from langdu.engines.kokoro.session import open_session
 from langdu.engines.kokoro.split import MAX_PHONEMES, split
 from langdu.engines.kokoro.vocabulary import VOCABULARY
 from langdu.engines.phonemes.mixed import Phonemizer
-from langdu.errors import DependencyError, LangduError, ModelError, SettingError, TextError, VoiceError
+from langdu.errors import LangduError, ModelError, SettingError, TextError, VoiceError
 
 if TYPE_CHECKING:
     from langdu.synthesis.runner import EngineSpec
@@ -41,7 +42,7 @@ class KokoroEngine:
         warming = threading.Thread(target=self._phonemes.warm, args=(warm,))
         warming.start()
         try:
-            self._session = _session(folder / MODEL_FILE, threads)
+            self._session = open_session(folder / MODEL_FILE, threads)
         finally:
             warming.join()
         self._voices: dict[str, str] = {}
@@ -153,23 +154,6 @@ def revision(folder: Path) -> str:
     files = sorted([folder / MODEL_FILE, *(folder / "voices").glob("*.bin")])
     facts = [[file.name, file.stat().st_size] for file in files if file.is_file()]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
-
-
-def _session(path: Path, threads: int) -> Any:
-    try:
-        import onnxruntime
-    except ImportError:
-        hint = 'Run: pip install "langdu[kokoro]"'
-        raise DependencyError("onnxruntime is not installed; kokoro needs it.", hint=hint) from None
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime's own exception classes are not importable by name
-        hint = "Run: langdu models remove kokoro && langdu models get kokoro"
-        raise ModelError(f"{path} cannot be loaded ({error}).", hint=hint) from None
 
 
 def _joined(parts: list[Audio]) -> Audio:
