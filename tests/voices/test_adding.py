@@ -13,6 +13,7 @@ import pytest
 from langdu.errors import ModelError
 from langdu.settings import settings
 from langdu.voices import voxflow
+from langdu.voices.audit import audit
 from langdu.voices.library import Library
 from langdu.voices.persona import ClonePersona
 from tests.voices.clips import pcm16, wav
@@ -88,9 +89,13 @@ def test_voxflow_clones_are_transcribed_where_their_transcript_is_blank(tmp_path
     entries = {"a": {"name": "甲", "ref": "a.wav", "ref_text": " ", "instruction": "开心"}, "b": wrong}
     (root / "configs" / "personas.json").write_text(json.dumps(entries), "utf-8")
     library = Library(tmp_path / "l" / "personas.json")
-    first, second = voxflow.load(root / "configs" / "personas.json", library, consent="yes", checker=Checker())
+    checker = Checker()
+    first, second = voxflow.load(root / "configs" / "personas.json", library, consent="yes", checker=checker)
     assert first.kind == "clone" and "no effect" in first.note
     persona = library.get("a")
     assert isinstance(persona, ClonePersona) and persona.transcript_by == "asr" and "天气" in persona.transcript
     assert second.kind == "" and "does not match" in second.note
     assert library.names() == ["a"]
+    library.update(persona.model_copy(update={"transcript": "今天"}))
+    assert any("does not match" in wrong for wrong in audit(library, checker)[0].wrong)
+    assert not any("does not match" in wrong for wrong in audit(library)[0].wrong)

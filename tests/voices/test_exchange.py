@@ -110,6 +110,17 @@ def test_the_audit_says_what_is_used_ignored_and_wrong(library: Library) -> None
     assert rows["s"].uses["instruction"] == "ignored"
 
 
+@pytest.mark.parametrize(("clip", "reason"), [(b"<html>", "not a sound file"), (b"", "empty")])
+def test_the_audit_opens_the_clips_of_entries_written_by_hand(tmp_path: Path, clip: bytes, reason: str) -> None:
+    (tmp_path / "c.wav").write_bytes(clip)
+    (tmp_path / "p.json").write_text(
+        '{"version": 1, "personas": {"x": {"kind": "clone", "clip": "c.wav", "transcript": "a"}}}'
+    )
+    [row] = audit(Library(tmp_path / "p.json"))
+    assert any(reason in wrong for wrong in row.wrong)
+    assert any("consent" in wrong for wrong in row.wrong)
+
+
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("LANGDU_DATA_DIR", str(tmp_path))

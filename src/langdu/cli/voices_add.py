@@ -76,7 +76,7 @@ def _clone(
     checker_name: str | None, note: str, consent: bool,
 ) -> dict[str, Any]:  # fmt: skip
     from langdu.errors import Cancelled, SettingError
-    from langdu.voices.adding import CONSENT, add_clone
+    from langdu.voices.adding import CONSENT, add_clone, consent_now
     from langdu.voices.reference import intake, match
 
     asks = sys.stdin.isatty() and not consent
@@ -96,7 +96,7 @@ def _clone(
         if not click.confirm(CONSENT, err=True):
             raise Cancelled("Nothing was added: a clone needs the consent of its speaker.")
     persona = add_clone(
-        library, name, taken, consent=CONSENT, model=model, transcript=words.strip(), transcript_by=by, note=note
+        library, name, taken, consent=consent_now(), model=model, transcript=words.strip(), transcript_by=by, note=note
     )
     report = taken.report.as_dict()
     return {"persona": persona.model_dump(mode="json"), "report": report, "warnings": list(taken.warnings)}

@@ -9,11 +9,14 @@ import click
 
 @click.command("audit")
 @click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option("--listen", is_flag=True, help="Transcribe every clip and compare it with its transcript.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def audit(file: Path | None, as_json: bool) -> None:
+def audit(file: Path | None, listen: bool, as_json: bool) -> None:
     """What each persona uses, what has no effect, what is missing. Exit code 1 when something is wrong."""
     from langdu.cli.io import print_json
+    from langdu.cli.voices_add import checker
     from langdu.errors import VoiceError
+    from langdu.settings import settings
     from langdu.voices.audit import CAPABILITIES
     from langdu.voices.audit import audit as check
     from langdu.voices.library import Library
@@ -21,7 +24,7 @@ def audit(file: Path | None, as_json: bool) -> None:
     if file is not None and not file.is_file():
         raise VoiceError(f"{file} is not there.")
     library = Library(file)
-    rows = check(library)
+    rows = check(library, checker(settings().checker) if listen else None)
     wrong = bool(library.problems) or any(row.wrong or row.cannot_run for row in rows)
     if as_json:
         problems = [{"line": p.line, "name": p.name, "reason": p.reason} for p in library.problems]

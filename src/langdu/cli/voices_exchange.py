@@ -27,7 +27,7 @@ def export(name: str, target: Path, force: bool) -> None:
 def import_(source: Path, name: str | None, consent: bool) -> None:
     """Take in a zip made by export, or the personas.json of voxflow."""
     from langdu.voices import exchange, voxflow
-    from langdu.voices.adding import CONSENT
+    from langdu.voices.adding import consent_now
     from langdu.voices.library import Library
 
     library = Library()
@@ -36,7 +36,7 @@ def import_(source: Path, name: str | None, consent: bool) -> None:
         return
     from langdu.cli.voices_add import checker
 
-    found = voxflow.load(source, library, consent=CONSENT if consent else "", checker=checker(None))
+    found = voxflow.load(source, library, consent=consent_now() if consent else "", checker=checker(None))
     for one in found:
         click.echo(f"{one.name}: {one.kind or 'NOT taken'}{f' ({one.note})' if one.note else ''}")
     if not all(one.kind for one in found):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from datetime import date
 from typing import Literal
 
 from langdu.voices.exchange import store_clip
@@ -11,6 +12,11 @@ from langdu.voices.persona import ClonePersona
 from langdu.voices.reference import RATE_HZ, Intake
 
 CONSENT = "I confirm that the speaker of this clip has agreed to the cloning of this voice."
+
+
+def consent_now() -> str:
+    """The statement with the day it was given, as stored with a persona and in its exports."""
+    return f"{CONSENT} ({date.today().isoformat()})"
 
 
 def add_clone(

@@ -6,7 +6,8 @@ import importlib.util
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from langdu.errors import LangduError
+from langdu.errors import InputError, LangduError
+from langdu.quality.transcript import Checker
 from langdu.voices.builtin import BUILTIN
 from langdu.voices.library import Library, sha256_of
 from langdu.voices.persona import BuiltinPersona, ClonePersona, DesignPersona, Persona, SpeakerPersona
@@ -39,12 +40,15 @@ class Row:
         return asdict(self)
 
 
-def audit(library: Library) -> list[Row]:
-    """A row for each persona of the library; the file's own problems are in `library.problems`."""
-    return [_row(persona) for persona in library.personas()]
+def audit(library: Library, checker: Checker | None = None) -> list[Row]:
+    """A row for each persona of the library; the file's own problems are in `library.problems`.
+
+    With a checker every clip is listened to, and its transcript compared with what is heard.
+    """
+    return [_row(persona, checker) for persona in library.personas()]
 
 
-def _row(persona: Persona) -> Row:
+def _row(persona: Persona, checker: Checker | None) -> Row:
     kokoro = isinstance(persona, BuiltinPersona)
     row = Row(persona.name, persona.kind, "kokoro" if kokoro else "qwen3", _model(persona))
     row.uses = dict.fromkeys(CAPABILITIES, "")
@@ -53,7 +57,7 @@ def _row(persona: Persona) -> Row:
         if persona.voice not in BUILTIN:
             row.wrong.append(f'there is no built-in voice "{persona.voice}"')
     elif isinstance(persona, ClonePersona):
-        _clone(persona, row)
+        _clone(persona, row, checker)
     elif isinstance(persona, DesignPersona):
         row.uses["description"] = "used"
         _wrong_variant(row, "voicedesign")
@@ -77,12 +81,14 @@ def _row(persona: Persona) -> Row:
     return row
 
 
-def _clone(persona: ClonePersona, row: Row) -> None:
+def _clone(persona: ClonePersona, row: Row, checker: Checker | None) -> None:
     row.uses["clip"] = "used" if persona.clip.is_file() else "missing"
     if not persona.clip.is_file():
         row.wrong.append(f"the clip is gone: {persona.clip}")
     elif persona.clip_sha256 and sha256_of(persona.clip) != persona.clip_sha256:
         row.wrong.append(f"the clip has changed since it was checked: {persona.clip}")
+    else:
+        _listen(persona, row, checker)
     row.uses["transcript"] = "used" if persona.transcript_by == "person" else "unconfirmed"
     if persona.x_vector_only:
         row.uses["transcript"] = "ignored"
@@ -91,6 +97,23 @@ def _clone(persona: ClonePersona, row: Row) -> None:
     if not persona.consent:
         row.wrong.append("there is no consent on file")
     _wrong_variant(row, "base")
+
+
+def _listen(persona: ClonePersona, row: Row, checker: Checker | None) -> None:
+    from langdu.audio.read import read
+    from langdu.text.language import language_of
+    from langdu.voices.reference import LONGEST_S, REFUSE_UNDER_S, TAIL_S, match
+
+    try:
+        sound, rate_hz = read(persona.clip)
+        seconds = len(sound) / rate_hz
+        if not REFUSE_UNDER_S <= seconds <= LONGEST_S + 2 * TAIL_S:
+            row.wrong.append(f"the clip has {seconds:.1f} s; {REFUSE_UNDER_S:.0f} to {LONGEST_S:.0f} s can be used")
+        elif checker is not None:
+            language = persona.language or language_of(persona.transcript)
+            match(persona.transcript, checker.hear(sound, rate_hz, language).text, language, persona.clip)
+    except InputError as error:
+        row.wrong.append(error.message.strip())
 
 
 def _wrong_variant(row: Row, variant: str) -> None:
