@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import TYPE_CHECKING
 
-from langdu.errors import SettingError
+from langdu.errors import EngineError, SettingError
 
 if TYPE_CHECKING:
     from langdu.engines.base import Engine
@@ -28,6 +29,8 @@ def load(spec: EngineSpec) -> Engine:
     if spec.engine not in ENGINES:
         known = ", ".join(name for name in ENGINES if name != "tone")
         raise SettingError(f'There is no engine "{spec.engine}".', hint=f"Known: {known}.")
+    if importlib.util.find_spec(ENGINES[spec.engine]) is None:
+        raise EngineError(f"This version of Langdu has no {spec.engine} engine.", hint="Pick a built-in voice.")
     module = importlib.import_module(ENGINES[spec.engine])
     engine: Engine = module.load(spec)
     return engine

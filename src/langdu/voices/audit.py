@@ -131,8 +131,11 @@ def _why_not(row: Row) -> str:
     module = "onnxruntime" if row.engine == "kokoro" else "mlx"
     if importlib.util.find_spec(module) is None:
         return f'{module} is not installed (pip install "langdu[{row.engine}]")'
+    from langdu.engines import ENGINES
     from langdu.models.store import model_dir
 
+    if importlib.util.find_spec(ENGINES[row.engine]) is None:
+        return f"this version of Langdu has no {row.engine} engine"
     try:
         model_dir(row.model)
     except LangduError as error:
