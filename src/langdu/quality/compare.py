@@ -70,15 +70,15 @@ def compare(written: str, heard: str, language: str) -> Comparison:
         Step(op.tag, _text(words[op.src_start : op.src_end], space), _text(said[op.dest_start : op.dest_end], space))
         for op in Levenshtein.opcodes(words, said)
     )
-    sounds, heard_sounds = _sounds(words, language), _sounds(said, language)
+    written_sounds, heard_sounds = _sounds(words, language), _sounds(said, language)
     return Comparison(
         cer=Levenshtein.distance(plain_left, plain_right) / max(1, len(plain_left)),
         wer=Levenshtein.distance(words, said) / max(1, len(words)) if language == "en" else None,
         written=left,
         heard=right,
         alignment=steps,
-        sound_error=Levenshtein.distance(sounds, heard_sounds) / max(1, len(sounds)),
-        written_sounds=sounds,
+        sound_error=Levenshtein.distance(written_sounds, heard_sounds) / max(1, len(written_sounds)),
+        written_sounds=written_sounds,
         heard_sounds=heard_sounds,
     )
 
@@ -86,6 +86,11 @@ def compare(written: str, heard: str, language: str) -> Comparison:
 def tokens(normal: str) -> list[str]:
     """What is compared as one: a Latin word, or one character of a script without spaces."""
     return SYMBOL.findall(normal)
+
+
+def sounds(text: str, language: str) -> tuple[str, ...]:
+    """What a text sounds like: syllables without tone for Chinese, else its tokens."""
+    return _sounds(tokens(normal_form(text, language)), language)
 
 
 def _text(words: list[str], space: str) -> str:

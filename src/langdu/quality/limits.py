@@ -39,6 +39,8 @@ class Limits:
     too_short: float = 0.5
     too_long: float = 2.0
     """Seconds of sound over those expected from the syllables (0.5 to 2.5 is in use elsewhere)."""
+    longer: float = 1.1
+    """From this ratio on the sound is searched for a repeat."""
     suspicious: float = 1.2
     """From this ratio on a take is heard once more, pause by pause, which shows what Whisper hides."""
     repeat: float = 0.83

@@ -21,6 +21,9 @@ SHORTEST_S, LONGEST_S = 0.7, 20.0
 SLACK = 4
 """Frames (80 ms) that two sayings may drift apart."""
 
+DOUBLED = 3
+"""Syllables or words that must come again to count: fewer are a figure of speech."""
+
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
@@ -64,7 +67,20 @@ def _spectra(sound: Audio) -> npt.NDArray[np.float64]:
     edges = np.unique(np.geomspace(4, size // 2, BANDS + 1).astype(int))
     bands = np.add.reduceat(power, edges[:-1], axis=1)
     loud = bands.sum(axis=1)
+    if loud.max() < 1e-9:
+        return np.zeros((0, BANDS))
     kept = np.log(bands[loud > loud.max() * 1e-4] + loud.max() * 1e-7)
     kept = kept - kept.mean(axis=0)
     norm = np.linalg.norm(kept, axis=1, keepdims=True)
     return np.asarray(kept / np.maximum(norm, 1e-9))
+
+
+def doubled_tail(sounds: tuple[str, ...]) -> int:
+    """Longest n with the last n sounds like the n before them, a fifth of them (rounded down) misheard."""
+    from rapidfuzz.distance import Levenshtein
+
+    best = 0
+    for size in range(DOUBLED, len(sounds) // 2 + 1):
+        if Levenshtein.distance(sounds[-size:], sounds[-2 * size : -size]) <= size // 5:
+            best = size
+    return best

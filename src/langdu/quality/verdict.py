@@ -14,8 +14,9 @@ import hashlib
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from langdu.quality.compare import Comparison
+from langdu.quality.compare import Comparison, sounds
 from langdu.quality.limits import SYLLABLE_S, Limits
+from langdu.quality.repeat import doubled_tail, repeated_tail
 from langdu.quality.signal import SignalFacts, measure
 from langdu.quality.speaker import Vector
 from langdu.quality.syllables import count_syllables
@@ -94,7 +95,12 @@ def judge(
     facts = measure(take.audio, take.sample_rate_hz)
     expected = expected_seconds(chunk, reference)
     ratio = facts.active_s / expected if expected else 1.0
-    findings = [*_engine(take), *signal_findings(facts, limits), *_duration(ratio, limits)]
+    findings = [
+        *_engine(take),
+        *signal_findings(facts, limits),
+        *_duration(ratio, limits),
+        *_repeat(chunk, take, ratio, limits),
+    ]
     if any(finding.level == "fault" and finding.source in ("signal", "duration") for finding in findings):
         return _verdict(findings, facts, ratio, take)
     heard = compared = None
@@ -162,6 +168,17 @@ def _duration(ratio: float, limits: Limits) -> list[Finding]:
     name, threshold = ("too short", limits.too_short) if ratio < limits.too_short else ("too long", limits.too_long)
     message = f"{ratio:.2f} times as long as its text should take."
     return [Finding(name, ratio, threshold, "duration", "fault", message)]
+
+
+def _repeat(chunk: Chunk, take: Take, ratio: float, limits: Limits) -> list[Finding]:
+    """A repeat makes a take long; and a text that says something twice is asked to."""
+    if ratio < limits.longer or doubled_tail(sounds(chunk.text, chunk.language)):
+        return []
+    repeat = repeated_tail(take.audio, take.sample_rate_hz)
+    if repeat.similarity < limits.repeat:
+        return []
+    message = f"The last {repeat.lag_s:.1f} s sound like what was said just before them."
+    return [Finding("said twice", repeat.similarity, limits.repeat, "signal", "fault", message)]
 
 
 def _voice(take: Take, voice: Vector, limits: Limits) -> tuple[float | None, list[Finding]]:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from langdu.quality.compare import Comparison, compare
 from langdu.quality.limits import Limits
-from langdu.quality.repeat import repeated_tail
+from langdu.quality.repeat import DOUBLED, doubled_tail
 from langdu.quality.transcript import Checker, Heard
 from langdu.quality.verdict import Finding
 from langdu.synthesis.model import Chunk, Take
-
-CONTEXT = 3
-"""Syllables of an addition that must repeat what stands before it to call it a repeat."""
 
 
 def listen(
@@ -60,32 +57,17 @@ def _lost_end(compared: Comparison, limits: Limits) -> list[Finding]:
 def _repeat(
     chunk: Chunk, take: Take, checker: Checker, compared: Comparison, ratio: float, limits: Limits
 ) -> list[Finding]:
-    repeat = repeated_tail(take.audio, take.sample_rate_hz)
-    if repeat.similarity >= limits.repeat:
-        message = f"The last {repeat.lag_s:.1f} s sound like what was said just before them."
-        return [Finding("said twice", repeat.similarity, limits.repeat, "signal", "fault", message)]
     extra = _repeated_syllables(compared)
-    if extra < CONTEXT and ratio >= limits.suspicious:
+    if extra < DOUBLED and ratio >= limits.suspicious:
         pieces = checker.hear_pieces(take.audio, take.sample_rate_hz, chunk.language)
         compared = compare(chunk.text, pieces.text, chunk.language)
         extra = _repeated_syllables(compared)
-    if extra < CONTEXT:
+    if extra < DOUBLED:
         return []
     message = f"{extra} syllables were said again: {compared.marked()}"
-    return [Finding("said twice", float(extra), float(CONTEXT), "transcript", "fault", message)]
+    return [Finding("said twice", float(extra), float(DOUBLED), "transcript", "fault", message)]
 
 
 def _repeated_syllables(compared: Comparison) -> int:
     """Longest run at the end of what was heard that was heard just before already, beyond what is written so."""
-    return max(0, _doubled_tail(compared.heard_sounds) - _doubled_tail(compared.written_sounds))
-
-
-def _doubled_tail(sounds: tuple[str, ...]) -> int:
-    """Longest n with the last n sounds like the n before them, a fifth of them (rounded down) misheard."""
-    from rapidfuzz.distance import Levenshtein
-
-    best = 0
-    for size in range(CONTEXT, len(sounds) // 2 + 1):
-        if Levenshtein.distance(sounds[-size:], sounds[-2 * size : -size]) <= size // 5:
-            best = size
-    return best
+    return max(0, doubled_tail(compared.heard_sounds) - doubled_tail(compared.written_sounds))
