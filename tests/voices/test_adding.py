@@ -36,7 +36,7 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def folder(tmp_path: Path) -> Path:
     (tmp_path / "models").symlink_to(settings().models_dir)
     return tmp_path
 
@@ -62,20 +62,20 @@ def at_a_terminal(home: Path, args: list[str], answers: str) -> tuple[int, str]:
 
 
 @pytest.mark.real
-def test_a_person_confirms_the_transcript_and_the_consent(home: Path, clip: Path) -> None:
-    code, shown = at_a_terminal(home, ["voices", "add", "x", "--clone", str(clip)], "\ny\n")
+def test_a_person_confirms_the_transcript_and_the_consent(folder: Path, clip: Path) -> None:
+    code, shown = at_a_terminal(folder, ["voices", "add", "x", "--clone", str(clip)], "\ny\n")
     assert code == 0, shown
     assert "has agreed" in shown and "今天天气" in shown
-    persona = Library(home / "voices" / "personas.json").get("x")
+    persona = Library(folder / "voices" / "personas.json").get("x")
     assert isinstance(persona, ClonePersona)
     assert persona.transcript_by == "person" and "agreed" in persona.consent
 
 
 @pytest.mark.real
-def test_without_consent_nothing_is_added(home: Path, clip: Path) -> None:
-    code, shown = at_a_terminal(home, ["voices", "add", "x", "--clone", str(clip)], "\nn\n")
+def test_without_consent_nothing_is_added(folder: Path, clip: Path) -> None:
+    code, shown = at_a_terminal(folder, ["voices", "add", "x", "--clone", str(clip)], "\nn\n")
     assert code == 130, shown
-    assert not (home / "voices").exists()
+    assert not (folder / "voices").exists()
 
 
 @pytest.mark.real

@@ -10,7 +10,6 @@ from click.testing import CliRunner
 
 from langdu.cli.voices import command
 from langdu.errors import LangduError, OutputError, VoiceError
-from langdu.settings import settings
 from langdu.voices import voxflow
 from langdu.voices.audit import audit
 from langdu.voices.exchange import export, load, store_clip
@@ -119,14 +118,6 @@ def test_the_audit_opens_the_clips_of_entries_written_by_hand(tmp_path: Path, cl
     [row] = audit(Library(tmp_path / "p.json"))
     assert any(reason in wrong for wrong in row.wrong)
     assert any("consent" in wrong for wrong in row.wrong)
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("LANGDU_DATA_DIR", str(tmp_path))
-    settings.cache_clear()
-    yield tmp_path
-    settings.cache_clear()
 
 
 def test_a_clone_without_consent_is_refused_in_a_script(home: Path) -> None:
