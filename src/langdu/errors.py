@@ -12,6 +12,8 @@
     │   ├── DependencyError             an extra that is not installed, a wrong version in the way
     │   ├── DeviceError                 no Metal/CUDA, another device than asked for, no audio output
     │   ├── CapacityError               memory, cores, disk: the message carries the numbers
+    │   │   ├── BusyError                   the queue is full; come back after `retry_after_s`
+    │   │   └── DeadlineError               not done within the time its request allowed
     │   └── NetworkError                hub, mirror or registry not reachable, a download that broke off
     ├── ModelError                   3  model files that are missing, damaged or of another variant
     ├── EngineError                  3  an engine that failed while speaking
@@ -26,9 +28,11 @@ sentence each, no traceback. Programs look at the class, at `exit_code` and at `
 from __future__ import annotations
 
 __all__ = [
+    "BusyError",
     "Cancelled",
     "CapacityError",
     "ClipError",
+    "DeadlineError",
     "DependencyError",
     "DeviceError",
     "DocumentError",
@@ -112,6 +116,15 @@ class DeviceError(MachineError):
 
 class CapacityError(MachineError):
     code = "capacity"
+
+
+class BusyError(CapacityError):
+    code = "busy"
+    retry_after_s = 1
+
+
+class DeadlineError(CapacityError):
+    code = "deadline"
 
 
 class NetworkError(MachineError):

@@ -69,6 +69,16 @@ class Joiner:
         yield from self._give(sound if gain == 1.0 else sound * np.float32(gain))
         self._pause_s = pause_after_s
 
+    def pass_on(self, piece: Audio, *, first: bool) -> Iterator[Audio]:
+        """Blocks for a streamed piece: the pause owed before the first of a take, then the piece as it is."""
+        if first and self.samples:
+            yield from self._give(np.zeros(round(self._pause_s * self.sample_rate_hz), np.float32))
+        yield from self._give(piece)
+
+    def owe(self, pause_after_s: float) -> None:
+        """Say which pause follows a take that went through `pass_on`."""
+        self._pause_s = pause_after_s
+
     def _give(self, block: Audio) -> Iterator[Audio]:
         self.samples += len(block)
         if len(block):

@@ -1,0 +1,78 @@
+"""The service as a process: its socket, its logs, and its end."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import logging.handlers
+import socket
+import sys
+import threading
+import webbrowser
+from pathlib import Path
+
+import uvicorn
+
+from langdu.errors import SettingError
+from langdu.service.app import create_app
+from langdu.service.guard import Policy
+from langdu.service.hub import Limits
+
+LOG_BYTES, LOG_FILES = 5 << 20, 5
+CONNECTIONS = 400
+"""Above this uvicorn answers 503 at once, which keeps memory bounded."""
+
+
+def serve(policy: Policy, limits: Limits, port: int, *, open_page: bool = False, log_folder: str | None = None) -> None:
+    """Serve until SIGINT or SIGTERM. Raises SettingError when the address is taken."""
+    _log_to(log_folder)
+    listener = _listen(policy.host, port)
+    host = f"[{policy.host}]" if ":" in policy.host else policy.host
+    url = f"http://{host}:{listener.getsockname()[1]}"
+    config = uvicorn.Config(
+        create_app(policy, limits), log_config=None, access_log=False, limit_concurrency=CONNECTIONS,
+        timeout_graceful_shutdown=10, timeout_keep_alive=15, server_header=False,
+    )  # fmt: skip
+    server = _Server(config, url, open_page=open_page)
+    server.run(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    """Says where it listens once it does."""
+
+    def __init__(self, config: uvicorn.Config, url: str, *, open_page: bool) -> None:
+        super().__init__(config)
+        self._url, self._open_page = url, open_page
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        print(f"Langdu listens on {self._url} (studio: {self._url}/)", file=sys.stderr, flush=True)
+        if self._open_page:
+            threading.Thread(target=webbrowser.open, args=(self._url,), daemon=True).start()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        found = socket.socket(family, socket.SOCK_STREAM)
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((host, port))
+    except OSError as error:
+        taken = error.errno == errno.EADDRINUSE
+        reason = "is in use already" if taken else f"cannot be used ({error.strerror or error})"
+        raise SettingError(f"The address {host}:{port} {reason}.", hint="Give another --host or --port.") from None
+    found.set_inheritable(True)
+    return found
+
+
+def _log_to(folder: str | None) -> None:
+    handler: logging.Handler = logging.StreamHandler()
+    if folder is not None:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        handler = logging.handlers.RotatingFileHandler(
+            Path(folder) / "service.log", maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8"
+        )
+    logging.basicConfig(
+        level=logging.WARNING, handlers=[handler], format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )
+    logging.getLogger("langdu").setLevel(logging.INFO)

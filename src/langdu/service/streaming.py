@@ -1,0 +1,43 @@
+"""Blocks of sound as an HTTP body: encoded once, cut where a decoder can go on, as bytes or as events."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import struct
+from collections.abc import AsyncGenerator, AsyncIterator
+from typing import Any
+
+from langdu.audio.encode import StreamEncoder
+from langdu.engines.base import Audio
+
+MEDIA = {
+    "mp3": "audio/mpeg", "opus": "audio/ogg", "aac": "audio/aac", "flac": "audio/flac", "wav": "audio/wav",
+    "pcm": "audio/pcm",
+}  # fmt: skip
+
+
+async def encoded(blocks: AsyncIterator[tuple[Audio, int]], format: str) -> AsyncGenerator[bytes, None]:
+    """One container header, then pieces as the blocks come. Codecs keep a few frames back until the end."""
+    encoder: StreamEncoder | None = None
+    async for block, rate_hz in blocks:
+        encoder = encoder or StreamEncoder(format, rate_hz)
+        if piece := await asyncio.to_thread(encoder.encode, block):
+            yield piece
+    if encoder is not None and (rest := await asyncio.to_thread(encoder.finish)):
+        yield rest
+
+
+def with_true_size(wav: bytes) -> bytes:
+    """A whole wav in place of a streamed one: the two sizes of its header filled in."""
+    return wav[:4] + struct.pack("<I", len(wav) - 8) + wav[8:40] + struct.pack("<I", len(wav) - 44) + wav[44:]
+
+
+def event(kind: str, **facts: Any) -> bytes:
+    """One server-sent event, in the form of OpenAI's (the type is inside the data as well)."""
+    return f"event: {kind}\ndata: {json.dumps({'type': kind, **facts}, ensure_ascii=False)}\n\n".encode()
+
+
+def audio_delta(piece: bytes) -> bytes:
+    return event("speech.audio.delta", audio=base64.b64encode(piece).decode())

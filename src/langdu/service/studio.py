@@ -1,0 +1,131 @@
+"""The studio: a page of this service, and the few routes only it needs.
+
+The page is plain HTML, CSS and modules of JavaScript inside the package: no build, no toolkit, nothing fetched
+from elsewhere, so it works on a machine without a network and under a strict content policy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, FastAPI, File, Form, Request, Response, UploadFile
+from fastapi.responses import FileResponse
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.staticfiles import StaticFiles
+
+from langdu.errors import VoiceError
+from langdu.service.core import Core, saved
+from langdu.service.problems import REFUSALS
+from langdu.text.model import Language
+
+router = APIRouter(tags=["studio"], responses=REFUSALS)
+PAGE = Path(__file__).parent / "page"
+POLICY = "default-src 'self'; media-src 'self' blob:; img-src 'self' data:; object-src 'none'; frame-ancestors 'none'"
+
+
+class ScriptWish(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    input: str = Field(min_length=1, max_length=200_000)
+    language: Literal["zh", "en", "ja"] | None = None
+
+
+class Line(BaseModel):
+    source: str
+    spoken: str
+    language: Language
+    voice: str | None
+    paragraph: int
+    changed: bool
+
+
+class ScriptView(BaseModel):
+    lines: list[Line]
+    changes: list[dict[str, str]]
+    warnings: list[str]
+
+
+@router.post("/v1/script")
+async def script(wish: ScriptWish) -> ScriptView:
+    """What will be said, sentence by sentence, and what the reading rules changed."""
+    from langdu.text.script import make_script
+
+    made = await asyncio.to_thread(make_script, wish.input, language=wish.language)
+    lines = [
+        Line(
+            source=u.source, spoken=u.spoken, language=u.language, voice=u.voice, paragraph=u.paragraph,
+            changed=u.source.strip() != u.spoken.strip(),
+        )
+        for u in made.utterances
+    ]  # fmt: skip
+    changes = [{"rule": c.rule, "before": c.before, "after": c.after} for c in made.changes]
+    return ScriptView(lines=lines, changes=changes, warnings=[w.message for w in made.warnings])
+
+
+class ClipView(BaseModel):
+    transcript: str
+    heard: str
+    language: str
+    seconds: float
+    warnings: list[str]
+
+
+@router.post("/v1/audio/voices/check")
+async def check_clip(
+    request: Request, file: Annotated[UploadFile, File(description="A recording of one speaker.")]
+) -> ClipView:
+    """What would be made of a reference clip: its transcript to confirm, and what is wrong with it."""
+    from langdu.voices.reference import intake
+
+    with saved(await file.read()) as path:
+        async with Core.of(request).ear() as checker:
+            made = await asyncio.to_thread(intake, path, checker=checker)
+    return ClipView(
+        transcript=made.transcript, heard=made.heard, language=made.language,
+        seconds=round(made.report.kept_seconds, 2), warnings=list(made.warnings),
+    )  # fmt: skip
+
+
+class NewVoice(BaseModel):
+    name: str
+    transcript: str
+    transcript_by: Literal["person", "asr"]
+    language: str | None
+    warnings: list[str]
+
+
+@router.post("/v1/audio/voices", status_code=201)
+async def create_voice(
+    request: Request,
+    file: Annotated[UploadFile, File(description="A recording of one speaker, 3 to 20 s.")],
+    name: Annotated[str, Form(min_length=1, max_length=64)],
+    consent: Annotated[bool, Form(description="The speaker has agreed to the cloning of this voice.")],
+    transcript: Annotated[str | None, Form(max_length=1000, description="None: what the checker hears.")] = None,
+) -> NewVoice:
+    """Make a cloned voice from a recording, through the same intake as `langdu voices add`."""
+    from langdu.voices.adding import CONSENT, add_clone
+    from langdu.voices.library import Library
+    from langdu.voices.reference import intake
+
+    if not consent:
+        raise VoiceError("A voice is only cloned with its speaker's consent.", hint="Confirm it with consent=true.")
+    library = await asyncio.to_thread(Library)
+    library.check_new(name)
+    with saved(await file.read()) as path:
+        async with Core.of(request).ear() as checker:
+            made = await asyncio.to_thread(intake, path, text=transcript, checker=checker)
+    persona = await asyncio.to_thread(add_clone, library, name, made, consent=CONSENT)
+    return NewVoice(
+        name=persona.name, transcript=persona.transcript, transcript_by=persona.transcript_by,
+        language=persona.language, warnings=list(made.warnings),
+    )  # fmt: skip
+
+
+@router.get("/", include_in_schema=False)
+async def page() -> Response:
+    return FileResponse(PAGE / "index.html", headers={"Content-Security-Policy": POLICY, "Cache-Control": "no-cache"})
+
+
+def mount_page(app: FastAPI) -> None:
+    app.mount("/studio", StaticFiles(directory=PAGE), name="studio")
