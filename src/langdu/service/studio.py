@@ -7,20 +7,23 @@ from elsewhere, so it works on a machine without a network and under a strict co
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, FastAPI, File, Form, Request, Response, UploadFile
-from fastapi.responses import FileResponse
+from fastapi.responses import FileResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.staticfiles import StaticFiles
 
-from langdu.errors import VoiceError
+from langdu.errors import LangduError, VoiceError
 from langdu.service.core import Core, saved
-from langdu.service.problems import REFUSALS
+from langdu.service.problems import REFUSALS, NotFound, body_of
+from langdu.service.streaming import event
 from langdu.text.model import Language
 
 router = APIRouter(tags=["studio"], responses=REFUSALS)
+PROGRESS_S = 0.2
 PAGE = Path(__file__).parent / "page"
 POLICY = "default-src 'self'; media-src 'self' blob:; img-src 'self' data:; object-src 'none'; frame-ancestors 'none'"
 
@@ -120,6 +123,48 @@ async def create_voice(
         name=persona.name, transcript=persona.transcript, transcript_by=persona.transcript_by,
         language=persona.language, warnings=list(made.warnings),
     )  # fmt: skip
+
+
+@router.post(
+    "/v1/models/{model}/download",
+    response_class=Response,
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+)
+async def download(model: str) -> StreamingResponse:
+    """Fetch a model of the catalogue; events `progress` (file, done, total in bytes), then `done` or `error`."""
+    from langdu.models.catalog import CATALOG
+
+    if model not in CATALOG:
+        raise NotFound(f'There is no model "{model}" to fetch.', hint="See /v1/models.")
+    return StreamingResponse(_fetch(model), media_type="text/event-stream")
+
+
+async def _fetch(model: str) -> AsyncIterator[bytes]:
+    from langdu.models.store import Progress, ensure
+
+    loop = asyncio.get_running_loop()
+    latest: dict[str, Progress] = {}
+    moved = asyncio.Event()
+
+    def report(progress: Progress) -> None:
+        latest["now"] = progress
+        loop.call_soon_threadsafe(moved.set)
+
+    task = asyncio.ensure_future(asyncio.to_thread(ensure, model, report=report))
+    task.add_done_callback(lambda _: moved.set())
+    while not task.done():
+        await moved.wait()
+        moved.clear()
+        if (now := latest.pop("now", None)) is not None:
+            yield event("progress", file=now.file, done=now.done, total=now.total)
+        await asyncio.sleep(PROGRESS_S)
+    failure = task.exception()
+    if isinstance(failure, LangduError):
+        yield event("error", **body_of(failure))
+    elif failure is not None:
+        raise failure
+    else:
+        yield event("done")
 
 
 @router.get("/", include_in_schema=False)
