@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from langdu.audio.encode import Writer, write
@@ -13,7 +13,7 @@ from langdu.audio.join import Joiner
 from langdu.audio.read import read
 from langdu.engines.base import Piece
 from langdu.errors import LangduError
-from langdu.quality.compare import compare
+from langdu.quality.verdict import Verdict, better, judge, seed_for
 from langdu.service.core import Core
 from langdu.service.jobs import JobStore
 from langdu.service.problems import NotFound
@@ -23,17 +23,6 @@ from langdu.synthesis.model import Chunk, Take
 from langdu.synthesis.runner import EngineSpec
 
 log = logging.getLogger("langdu.jobs")
-UNSURE = 0.4
-"""Mean word probability below which the checker itself is unsure."""
-SHORT_CHARS = 3
-"""Very short lines are not scored: one character misheard would be a third of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    verdict: str
-    heard: str = ""
-    cer: float | None = None
 
 
 class JobRunner:
@@ -105,7 +94,7 @@ class JobRunner:
         wanted = self.store.unmade(job)
         while wanted:
             picked = tuple(chunks[index] for index, _ in wanted)
-            seeds = tuple(attempt - 1 for _, attempt in wanted)
+            seeds = tuple(seed_for(attempt, 0) for _, attempt in wanted)
             speech = Speech(self._core.hub, spec, picked, client=f"job:{job}", seeds=seeds, background=True)
             async with contextlib.aclosing(speech.parts()) as parts:
                 async for place, take in parts:
@@ -118,41 +107,34 @@ class JobRunner:
 
     async def _keep(self, job: str, spec: EngineSpec, chunk: Chunk, take: Take, folder: Path, *, verify: bool) -> None:
         """Judge a take; a fault is said again with new seeds where that can help, and the best one is kept."""
-        judged = await self._judge(chunk, take) if verify else Judged("unheard")
-        seconds = take.seconds
-        retries = 0 if take.engine.deterministic or take.engine.engine == "kokoro" else settings().max_retries
-        while judged.verdict == "fault" and retries:
-            retries -= 1
-            again = Speech(
-                self._core.hub, spec, (chunk,), client=f"job:{job}", seeds=(take.attempt,), background=True
-            )  # fmt: skip
-            async with contextlib.aclosing(again.parts()) as parts:
+        verdict = await self._judge(chunk, take) if verify else None
+        seconds, last = take.seconds, take.attempt
+        again = 0 if take.engine.deterministic or take.engine.engine == "kokoro" else settings().max_retries
+        while verdict is not None and verdict.outcome == "fault" and again:
+            again, last = again - 1, last + 1
+            seeds = (seed_for(last, 0),)
+            speech = Speech(self._core.hub, spec, (chunk,), client=f"job:{job}", seeds=seeds, background=True)
+            async with contextlib.aclosing(speech.parts()) as parts:
                 async for _, other in parts:
                     assert isinstance(other, Take)
-                    other = replace(other, attempt=take.attempt + 1)
                     seconds += other.seconds
-                    verdict = await self._judge(chunk, other)
-                    if verdict.verdict == "pass" or (verdict.cer or 1.0) < (judged.cer or 1.0):
-                        take, judged = other, verdict
-                    else:
-                        take = replace(take, attempt=other.attempt)
-        name = f"{chunk.index:05d}.{take.attempt}.wav"
+                    found = await self._judge(chunk, replace(other, attempt=last))
+                    if better(verdict, found) is found:
+                        take, verdict = replace(other, attempt=last), found
+        name = f"{chunk.index:05d}.{last}.wav"
         await asyncio.to_thread(write, folder / name, [take.audio], take.sample_rate_hz)
         self.store.made(
-            job, chunk.index, attempt=take.attempt, file=name, verdict=judged.verdict, heard=judged.heard,
-            cer=judged.cer, audio_seconds=take.audio_seconds, seconds=seconds,
+            job, chunk.index, attempt=last, file=name, verdict=verdict.outcome if verdict else "unheard",
+            heard=verdict.heard.text if verdict and verdict.heard else "",
+            faults=[finding.message for finding in verdict.findings] if verdict else [],
+            cer=round(verdict.comparison.cer, 4) if verdict and verdict.comparison else None,
+            audio_seconds=take.audio_seconds, seconds=seconds,
         )  # fmt: skip
         await self.tell()
 
-    async def _judge(self, chunk: Chunk, take: Take) -> Judged:
-        if take.ending == "budget":
-            return Judged("fault", "cut at the length limit", 1.0)
-        heard = await self._core.hear(take.audio, take.sample_rate_hz, chunk.language)
-        comparison = await asyncio.to_thread(compare, chunk.text, heard.text, chunk.language)
-        cer = round(comparison.cer, 4)
-        if heard.text and (heard.probability < UNSURE or len(comparison.written) <= SHORT_CHARS):
-            return Judged("pass" if cer <= settings().cer_threshold else "inconclusive", heard.text, cer)
-        return Judged("pass" if cer <= settings().cer_threshold else "fault", heard.text, cer)
+    async def _judge(self, chunk: Chunk, take: Take) -> Verdict:
+        async with self._core.ear() as checker:
+            return await asyncio.to_thread(judge, chunk, take, checker=checker)
 
     def _render(self, job: str, chunks: tuple[Chunk, ...]) -> float:
         """All chunks joined into the result; returns its seconds. One chunk is in memory at a time."""

@@ -12,6 +12,7 @@ import sqlite3
 import threading
 import time
 import uuid
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -34,6 +35,7 @@ CREATE TABLE IF NOT EXISTS chunks (
   job TEXT NOT NULL REFERENCES jobs(id) ON DELETE CASCADE, idx INTEGER NOT NULL, name TEXT NOT NULL,
   chunk TEXT NOT NULL, attempt INTEGER NOT NULL DEFAULT 0, file TEXT NOT NULL DEFAULT '',
   verdict TEXT NOT NULL DEFAULT 'waiting', heard TEXT NOT NULL DEFAULT '', cer REAL,
+  faults TEXT NOT NULL DEFAULT '[]',
   accepted INTEGER NOT NULL DEFAULT 0,
   audio_seconds REAL NOT NULL DEFAULT 0, seconds REAL NOT NULL DEFAULT 0, PRIMARY KEY (job, idx));
 """
@@ -67,6 +69,8 @@ class ChunkRow:
     verdict: str
     """waiting, unheard, pass, fault, or inconclusive."""
     heard: str
+    faults: tuple[str, ...]
+    """What the judge noticed, in words."""
     cer: float | None
     accepted: bool
     audio_seconds: float
@@ -151,15 +155,26 @@ class JobStore:
             self._db.execute("UPDATE jobs SET state = ?, error = ? WHERE id = ?", (state, error, job))
 
     def made(
-        self, job: str, index: int, *, attempt: int, file: str, verdict: str, heard: str, cer: float | None,
+        self, job: str, index: int, *, attempt: int, file: str, verdict: str, heard: str, faults: Sequence[str] = (), cer: float | None,
         audio_seconds: float, seconds: float,
     ) -> None:  # fmt: skip
         """A chunk has sound. Without effect when the job was deleted meanwhile."""
         with self._lock:
             self._db.execute(
-                "UPDATE chunks SET attempt = ?, file = ?, verdict = ?, heard = ?, cer = ?, audio_seconds = ?, "
+                "UPDATE chunks SET attempt = ?, file = ?, verdict = ?, heard = ?, cer = ?, faults = ?, audio_seconds = ?, "
                 "seconds = ?, accepted = 0 WHERE job = ? AND idx = ?",
-                (attempt, file, verdict, heard, cer, audio_seconds, seconds, job, index),
+                (
+                    attempt,
+                    file,
+                    verdict,
+                    heard,
+                    cer,
+                    json.dumps(faults, ensure_ascii=False),
+                    audio_seconds,
+                    seconds,
+                    job,
+                    index,
+                ),
             )
 
     def finish(self, job: str, *, audio_seconds: float) -> None:
@@ -246,7 +261,7 @@ def _chunk_row(row: sqlite3.Row) -> ChunkRow:
     chunk = json.loads(row["chunk"])
     return ChunkRow(
         row["idx"], row["name"], chunk["text"], chunk["persona"]["name"], chunk["language"], row["attempt"],
-        row["verdict"], row["heard"], row["cer"], bool(row["accepted"]), row["audio_seconds"],
+        row["verdict"], row["heard"], tuple(json.loads(row["faults"])), row["cer"], bool(row["accepted"]), row["audio_seconds"],
     )  # fmt: skip
 
 

@@ -26,7 +26,7 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"], responses=REFUSALS)
 Format = Literal["mp3", "opus", "flac", "wav", "m4a"]
 JobId = Annotated[str, PathParameter(pattern="^[0-9a-f]{32}$")]
 Index = Annotated[int, PathParameter(ge=0, le=1_000_000)]
-KINDS = (".txt", ".md")
+KINDS = (".txt", ".md", ".epub", ".docx", ".pdf", ".html", ".htm", ".srt", ".vtt")
 TEXT_CHARS = 2_000_000
 EVENT_S = 15.0
 """A stream of events says something at least so often, so that a dead client is noticed."""
@@ -69,6 +69,7 @@ class ChunkFacts(BaseModel):
     attempt: int
     verdict: str
     heard: str
+    faults: list[str]
     cer: float | None
     accepted: bool
     audio_seconds: float
@@ -136,13 +137,12 @@ async def create_from_document(
 
 async def read_upload(file: UploadFile) -> Document:
     """An uploaded document. Only the suffix of its name is used, and only one of those we know."""
-    from langdu.cli.io import decode
-    from langdu.text.script import plain
+    from langdu.text.documents import read_document
 
     suffix = Path(file.filename or "").suffix.lower()
     if suffix not in KINDS:
         raise DocumentError(f'Documents of kind "{suffix or "none"}" are not read.', hint=f"Known: {' '.join(KINDS)}.")
-    return plain(decode(await file.read(), "The document")[0])
+    return await asyncio.to_thread(read_document, await file.read(), f"document{suffix}")
 
 
 @router.get("")

@@ -17,7 +17,7 @@ from langdu.settings import settings
 from langdu.synthesis.model import Chunk, Plan, Take
 from langdu.synthesis.plan import engine_cap, make_plan
 from langdu.synthesis.runner import EngineSpec
-from langdu.synthesis.say import FIRST_CAP, SayRequest, persona_for, spec_for
+from langdu.synthesis.say import FIRST_CAP, SayRequest, find_persona, persona_for, spec_for
 from langdu.text.model import Document, Language, Script
 from langdu.text.script import ScriptOptions, make_script
 from langdu.voices.persona import Persona
@@ -57,8 +57,11 @@ class Prepared:
 def prepare(order: Order) -> Prepared:
     """Raises TextError, VoiceError or SettingError before anything is loaded."""
     script = make_script(order.text, language=order.language, options=order.options)
-    persona = persona_for(order.voice, script)
-    spec = spec_for(persona, SayRequest("", language=order.language))
+    spoken = [utterance.language for utterance in script.utterances]
+    # English or Japanese only for a text that is so throughout: anything with Chinese in it is Chinese.
+    whole = spoken[0] if len(set(spoken)) == 1 else "zh"
+    persona = persona_for(order.voice, whole)
+    spec = spec_for(persona, SayRequest("", language=whole), "")
     spec = replace(spec, options={k: v for k, v in spec.options.items() if k != "warm"})
     persona, warnings = _instruct(persona, order)
     speed = order.speed
@@ -71,7 +74,7 @@ def prepare(order: Order) -> Prepared:
     )
     cap = engine_cap(spec.engine, language, settings().chunk_chars)
     plan = make_plan(
-        script, lambda name: persona_for(name, script) if name else persona, None, cap=cap,
+        script, lambda name: find_persona(name) if name else persona, None, cap=cap,
         first_cap=FIRST_CAP if order.live else None, pause_chunk_s=settings().pause_chunk_s, speed=speed,
     )  # fmt: skip
     return Prepared(script, persona, spec, plan, warnings)

@@ -55,6 +55,7 @@ function show(id, item) {
   const wave = element('canvas', { width: 352, height: 76, role: 'img', 'aria-label': `${item.audio_seconds.toFixed(1)} s`, onclick: play })
   const words = element('div', {}, element('span', { lang: item.language }, item.text))
   if (item.verdict === 'fault' || item.verdict === 'inconclusive') words.append(element('div', { class: 'heard' }, `${t('job.heard')}: ${item.heard || '—'}`))
+  for (const fault of item.faults) words.append(element('div', { class: 'heard' }, fault))
   const act = (what) => () => attempt($('problem'), async () => {
     await ask(`/v1/jobs/${id}/chunks/${item.index}/${what}`, { method: 'POST' })
     source.close()
