@@ -155,14 +155,15 @@ class JobStore:
             self._db.execute("UPDATE jobs SET state = ?, error = ? WHERE id = ?", (state, error, job))
 
     def made(
-        self, job: str, index: int, *, attempt: int, file: str, verdict: str, heard: str, faults: Sequence[str] = (), cer: float | None,
-        audio_seconds: float, seconds: float,
+        self, job: str, index: int, *, attempt: int, file: str, verdict: str, heard: str, cer: float | None,
+        faults: Sequence[str] = (), audio_seconds: float, seconds: float,
     ) -> None:  # fmt: skip
         """A chunk has sound. Without effect when the job was deleted meanwhile."""
+        noticed = json.dumps(faults, ensure_ascii=False)
         with self._lock:
             self._db.execute(
-                "UPDATE chunks SET attempt = ?, file = ?, verdict = ?, heard = ?, cer = ?, faults = ?, audio_seconds = ?, "
-                "seconds = ?, accepted = 0 WHERE job = ? AND idx = ?",
+                "UPDATE chunks SET attempt = ?, file = ?, verdict = ?, heard = ?, cer = ?, faults = ?, "
+                "audio_seconds = ?, seconds = ?, accepted = 0 WHERE job = ? AND idx = ?",
                 (
                     attempt,
                     file,
@@ -261,7 +262,8 @@ def _chunk_row(row: sqlite3.Row) -> ChunkRow:
     chunk = json.loads(row["chunk"])
     return ChunkRow(
         row["idx"], row["name"], chunk["text"], chunk["persona"]["name"], chunk["language"], row["attempt"],
-        row["verdict"], row["heard"], tuple(json.loads(row["faults"])), row["cer"], bool(row["accepted"]), row["audio_seconds"],
+        row["verdict"], row["heard"], tuple(json.loads(row["faults"])), row["cer"],
+        bool(row["accepted"]), row["audio_seconds"],
     )  # fmt: skip
 
 
