@@ -164,18 +164,7 @@ class JobStore:
             self._db.execute(
                 "UPDATE chunks SET attempt = ?, file = ?, verdict = ?, heard = ?, cer = ?, faults = ?, "
                 "audio_seconds = ?, seconds = ?, accepted = 0 WHERE job = ? AND idx = ?",
-                (
-                    attempt,
-                    file,
-                    verdict,
-                    heard,
-                    cer,
-                    json.dumps(faults, ensure_ascii=False),
-                    audio_seconds,
-                    seconds,
-                    job,
-                    index,
-                ),
+                (attempt, file, verdict, heard, cer, noticed, audio_seconds, seconds, job, index),
             )
 
     def finish(self, job: str, *, audio_seconds: float) -> None:
