@@ -33,7 +33,7 @@ CASES = [
     ("He finished 1st and 22nd.", "He finished first and twenty second."),
     ("We won 3-2.", "We won three to two."),
     ("Chapter IV", "Chapter four"),
-    ("The U.S. team has 50% of it.", "The US team has fifty percent of it."),
+    ("The U.S. team has 50% of it.", "The U.S. team has fifty percent of it."),
     ("½杯水", "二分之一杯水"),
     ("2千克", "两千克"),
     ("请看 README.md", "请看 README点md"),

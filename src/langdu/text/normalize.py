@@ -7,7 +7,6 @@ sentence are read as English.
 
 from __future__ import annotations
 
-import functools
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,15 +14,11 @@ from typing import Literal
 
 import regex
 
-from langdu.errors import DependencyError
+from langdu.text import grammar
 from langdu.text.model import Change, Language
+from langdu.text.numbers import ROMAN, ZH_DIGITS, en_number, en_phone, roman, zh_digits, zh_number, zh_phone
 
 UrlPolicy = Literal["domain", "word", "skip"]
-
-ZH_DIGITS = str.maketrans("0123456789", "零一二三四五六七八九")
-EN_DIGITS = dict(
-    zip("0123456789", ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"], strict=True)
-)
 
 URL = regex.compile(r"(?:https?://|www\.)[^\s\p{Han}，。！？；、（）《》“”]+[^\s\p{Han}，。！？；、（）《》“”.,;:!?)]")
 EMAIL = regex.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
@@ -39,17 +34,6 @@ class Rule:
     name: str
     pattern: regex.Pattern[str]
     spoken: Callable[[regex.Match[str]], str]
-
-
-def zh_number(digits: str) -> str:
-    """A number in Mandarin: 1,234.50 is 一千二百三十四点五."""
-    import cn2an
-
-    digits = digits.replace(",", "")
-    whole, _, fraction = digits.partition(".")
-    fraction = fraction.rstrip("0")
-    said = str(cn2an.an2cn(whole or "0")) if len(whole) <= 15 else whole.translate(ZH_DIGITS)
-    return f"{said}点{fraction.translate(ZH_DIGITS)}" if fraction else said
 
 
 def _zh_dots(match: regex.Match[str]) -> str:
@@ -68,13 +52,6 @@ UNITS = {
     "kg": "公斤", "g": "克", "kWh": "度", "L": "升", "ml": "毫升", "mL": "毫升",
 }  # fmt: skip
 PER = {"s": "每秒", "h": "每小时", "min": "每分钟", "天": "每天", "秒": "每秒", "小时": "每小时"}
-ROMAN = regex.compile(r"M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
-
-
-def roman(numeral: str) -> int:
-    """The value of a Roman numeral (IV is 4)."""
-    values = [{"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}[c] for c in numeral]
-    return sum(-v if v < after else v for v, after in zip(values, [*values[1:], 0], strict=True))
 
 
 SQUARED = {
@@ -84,25 +61,6 @@ SQUARED = {
 CARDINAL_HEADS = "War|Chapter|Part|Book|Volume|Section|Act|Phase|Type|Level|Mark|Class|Appendix|Figure|Table"
 LONGEST_WORD = 100
 """A run of letters and digits longer than this is data (base64, a hash), not a word anybody can say."""
-
-
-def _zh_digits(digits: str) -> str:
-    return digits.translate(ZH_DIGITS)
-
-
-def _zh_phone(digits: str) -> str:
-    """Digit by digit, one said yāo as people do on the telephone; other marks part the groups."""
-    return "，".join(_zh_digits(group).replace("一", "幺") for group in regex.findall(r"\d+", digits))
-
-
-def _en_phone(digits: str) -> str:
-    return ", ".join(" ".join(EN_DIGITS[d] for d in group) for group in regex.findall(r"\d+", digits))
-
-
-def _en_number(number: int, kind: str = "cardinal") -> str:
-    from num2words import num2words
-
-    return str(num2words(number, to=kind)).replace("-", " ").replace(",", "")
 
 
 def _fraction(character: str) -> tuple[int, int]:
@@ -119,18 +77,18 @@ def _zh_fraction(match: regex.Match[str]) -> str:
 
 def _en_fraction(match: regex.Match[str]) -> str:
     above, below = _fraction(match[2])
-    part = {2: "half", 4: "quarter"}.get(below) or _en_number(below, "ordinal")
-    said = f"{_en_number(above)} {part}{'s' if above > 1 else ''}"
-    return f"{_en_number(int(match[1]))} and {said}" if match[1] else said
+    part = {2: "half", 4: "quarter"}.get(below) or en_number(below, "ordinal")
+    said = f"{en_number(above)} {part}{'s' if above > 1 else ''}"
+    return f"{en_number(int(match[1]))} and {said}" if match[1] else said
 
 
 def _en_roman(match: regex.Match[str]) -> str:
-    return f"the {_en_number(roman(match[1]), 'ordinal')}"
+    return f"the {en_number(roman(match[1]), 'ordinal')}"
 
 
 def _en_decade(match: regex.Match[str]) -> str:
-    tens = _en_number(int(match[2]) * 10) if match[2] != "0" else "hundred"
-    return f"{_en_number(int(match[1]))} {tens[:-1] + 'ies' if tens.endswith('y') else tens + 's'}"
+    tens = en_number(int(match[2]) * 10) if match[2] != "0" else "hundred"
+    return f"{en_number(int(match[1]))} {tens[:-1] + 'ies' if tens.endswith('y') else tens + 's'}"
 
 
 MONEY = {"$": "dollars", "£": "pounds", "€": "euros"}
@@ -150,11 +108,11 @@ ZH_RULES = (
          lambda m: f"{PER[m[3]]}{zh_number(m[1])}{UNITS[m[2]]}"),
     Rule("temperature", regex.compile(r"(?<![\d.])[-−](\d+(?:\.\d+)?)\s?(?:℃|°C)"),
          lambda m: f"零下{zh_number(m[1])}摄氏度"),
-    Rule("phone", regex.compile(r"\+(\d{1,3}[ -]\d[\d -]{5,}\d)"), lambda m: f"加{_zh_phone(m[1])}"),
+    Rule("phone", regex.compile(r"\+(\d{1,3}[ -]\d[\d -]{5,}\d)"), lambda m: f"加{zh_phone(m[1])}"),
     Rule("phone", regex.compile(r"(?<![\d.])(0\d{2,3}[- ]\d{7,8}|[48]00-\d{3,4}-\d{3,4}|1\d{2}[- ]?\d{4}[- ]?\d{4})(?![\d.])"),
-         lambda m: _zh_phone(m[1])),
+         lambda m: zh_phone(m[1])),
     Rule("digits", regex.compile(r"(?<=(?:号码?|QQ|群|邮编|验证码|密码|账号|卡号|尾号|学号|工号|代码)[是为：:]?\s?)(\d{3,})(?![\d.,年月日号个人元岁])"),
-         lambda m: _zh_digits(m[1])),
+         lambda m: zh_digits(m[1])),
     Rule("fraction", regex.compile(VULGAR), _zh_fraction),
     Rule("unit", regex.compile("|".join(SQUARED)), lambda m: SQUARED[m[0]]),
     Rule("per mille", regex.compile(r"(\d+(?:\.\d+)?)‰"), lambda m: f"千分之{zh_number(m[1])}"),
@@ -166,7 +124,7 @@ ZH_RULES = (
          lambda m: f"{zh_number(m[1])}比{zh_number(m[2])}"),
     Rule("version", regex.compile(r"(?<![\w.])([vV]?)(\d+(?:\.\d+){2,})(?![\w])"), _zh_dots),
     Rule("version", regex.compile(r"(?<![\w.])([vV])(\d+(?:\.\d+)?)(?![\w.])"), _zh_dots),
-    Rule("model name", regex.compile(r"(?<=[A-Za-z])-(\d+(?:\.\d+)?)(?![\d-])"), lambda m: f" {_en_number(int(m[1])) if m[1].isdigit() else zh_number(m[1])} "),
+    Rule("model name", regex.compile(r"(?<=[A-Za-z])-(\d+(?:\.\d+)?)(?![\d-])"), lambda m: f" {en_number(int(m[1])) if m[1].isdigit() else zh_number(m[1])} "),
     Rule("range", regex.compile(r"(\d+(?:\.\d+)?%?)\s?[~～–—]\s?(?=\d)"), lambda m: f"{m[1]}到"),
     Rule("chapter", regex.compile(rf"(?<=第)({ROMAN.pattern})(?=[章节卷部回篇])"),
          lambda m: zh_number(str(roman(m[1])))),
@@ -177,19 +135,19 @@ EN_RULES = (
          lambda m: f"{m[1]} to {m[2]}"),
     Rule("version", regex.compile(r"(?<![\w.])([vV]?)(\d+(?:\.\d+){2,})(?!\w)"), _en_dots),
     Rule("version", regex.compile(r"(?<![\w.])([vV])(\d+(?:\.\d+)?)(?![\w.])"), _en_dots),
-    Rule("phone", regex.compile(r"\+(\d{1,3}[ -]\(?\d[\d() -]{5,}\d)"), lambda m: f"plus {_en_phone(m[1])}"),
-    Rule("phone", regex.compile(r"(?<![\w-])((?:\(?\d{3}\)?[ -])?\d{3}-\d{4})(?![\w-])"), lambda m: _en_phone(m[1])),
+    Rule("phone", regex.compile(r"\+(\d{1,3}[ -]\(?\d[\d() -]{5,}\d)"), lambda m: f"plus {en_phone(m[1])}"),
+    Rule("phone", regex.compile(r"(?<![\w-])((?:\(?\d{3}\)?[ -])?\d{3}-\d{4})(?![\w-])"), lambda m: en_phone(m[1])),
     Rule("always", regex.compile(r"\b24/7\b"), lambda m: "twenty four seven"),
     Rule("decade", regex.compile(r"\b(1\d|20)(\d)0s\b"), _en_decade),
     Rule("fraction", regex.compile(VULGAR), _en_fraction),
     Rule("ordinal", regex.compile(r"(?:\b[Nn]o\.\s?|(?<!\w)#)(?=\d)"), lambda m: "number "),
-    Rule("enclosed number", regex.compile(r"[\u2460-\u2473]"), lambda m: f"{_en_number(int(unicodedata.numeric(m[0])))}, "),
+    Rule("enclosed number", regex.compile(r"[\u2460-\u2473]"), lambda m: f"{en_number(int(unicodedata.numeric(m[0])))}, "),
     Rule("money", regex.compile(r"([$£€])(\d{1,3}(?:,\d{3})+|\d000)(?![\d,.])"),
-         lambda m: f"{_en_number(int(m[2].replace(',', '')))} {MONEY[m[1]]}"),
-    Rule("thousands", regex.compile(r"(?<![\d,.:/$£€-])(\d{1,3}(?:,\d{3})+|\d000)(?![\d,.:/-])"), lambda m: _en_number(int(m[1].replace(",", "")))),
+         lambda m: f"{en_number(int(m[2].replace(',', '')))} {MONEY[m[1]]}"),
+    Rule("thousands", regex.compile(r"(?<![\d,.:/$£€-])(\d{1,3}(?:,\d{3})+|\d000)(?![\d,.:/-])"), lambda m: en_number(int(m[1].replace(",", "")))),
     Rule("model name", regex.compile(r"(?<=[A-Za-z])-(?=\d)"), lambda m: " "),
     Rule("range", regex.compile(r"(?<=\d%?)\s?[~–—]\s?(?=\d)"), lambda m: " to "),
-    Rule("roman", regex.compile(rf"(?<=\b(?:{CARDINAL_HEADS})\s)(?=[IVXLC])({ROMAN.pattern})\b"), lambda m: _en_number(roman(m[1]))),
+    Rule("roman", regex.compile(rf"(?<=\b(?:{CARDINAL_HEADS})\s)(?=[IVXLC])({ROMAN.pattern})\b"), lambda m: en_number(roman(m[1]))),
     Rule("roman", regex.compile(r"(?<=\p{Lu}\p{Ll}+\s)(II|III|IV|VI{1,3}|IX|XI{1,3}|XIV|XV|XVI{0,3})\b"), _en_roman),
     Rule("abbreviation", regex.compile(r"\be\.g\."), lambda m: "for example"),
     Rule("abbreviation", regex.compile(r"\bi\.e\."), lambda m: "that is"),
@@ -231,21 +189,21 @@ def _read(text: str, language: Language, url: UrlPolicy, changes: list[Change]) 
     text = _addresses(text, language, url, changes)
     text = _apply(NAMES, text, changes)
     if language == "en":
-        return _library(_apply(EN_RULES, text, changes), "en", changes)
+        return grammar.read(_apply(EN_RULES, text, changes), "en", changes)
     if language == "ja":
         return text
     parts: list[str] = []
     at = 0
     for match in ENGLISH_STRETCH.finditer(text):
         parts.append(_chinese(text[at : match.start()], changes))
-        parts.append(_library(_apply(EN_RULES, match[0], changes), "en", changes))
+        parts.append(grammar.read(_apply(EN_RULES, match[0], changes), "en", changes))
         at = match.end()
     parts.append(_chinese(text[at:], changes))
     return "".join(parts)
 
 
 def _chinese(text: str, changes: list[Change]) -> str:
-    return _library(_apply(ZH_RULES, text, changes), "zh", changes)
+    return grammar.read(_apply(ZH_RULES, text, changes), "zh", changes)
 
 
 def _apply(rules: tuple[Rule, ...], text: str, changes: list[Change]) -> str:
@@ -283,64 +241,3 @@ def _addresses(text: str, language: Language, policy: UrlPolicy, changes: list[C
     text = URL.sub(say_url, text)
     text = EMAIL.sub(say_email, text)
     return FILE.sub(say_file, text)
-
-
-NUMERIC = regex.compile(r"[0-9$€£¥￥%℃°½¼¾²³×÷±＝=+]|\b(?:Dr|Mr|Mrs|St|Prof)\.")
-
-
-def _library(text: str, language: str, changes: list[Change]) -> str:
-    """What the grammar reads differently. It is not asked where there is nothing numeric to read."""
-    if not NUMERIC.search(text):
-        return text
-    lead, trail = len(text) - len(text.lstrip()), len(text) - len(text.rstrip())
-    core = text.strip()
-    after = str(_grammar(language).normalize(core))
-    if after == core:
-        return text
-    for before, said in _differences(core, after):
-        changes.append(Change("number", before, said))
-    return text[:lead] + after + (text[-trail:] if trail else "")
-
-
-def _differences(before: str, after: str) -> list[tuple[str, str]]:
-    """Stretches that changed, widened to whole numbers. Long sentences are shown as one change."""
-    import difflib
-
-    if len(before) > 400:
-        return [(before, after)]
-    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
-    return [
-        (before[a:b], after[c:d]) for tag, a, b, c, d in matcher.get_opcodes() if tag != "equal" and (b > a or d > c)
-    ]
-
-
-class _Grammar:
-    def __init__(self, language: str) -> None:
-        try:
-            from wetext import Normalizer
-        except ImportError:
-            hint = 'Run: pip install "langdu[text]"'
-            raise DependencyError("wetext is not installed; it reads numbers and dates.", hint=hint) from None
-        self._language = language
-        self._normalizer = Normalizer(lang=language, operator="tn")
-
-    def normalize(self, text: str) -> str:
-        try:
-            return str(self._normalizer.normalize(text))
-        except (AssertionError, IndexError, KeyError, ValueError):
-            return NUMBER.sub(self._number, text)  # some inputs break its parser ("+ 7 +" in English)
-
-    def _number(self, match: regex.Match[str]) -> str:
-        if self._language == "zh":
-            return zh_number(match[0])
-        whole, _, fraction = match[0].partition(".")
-        said = _en_number(int(whole)) if len(whole) < 15 else " ".join(EN_DIGITS[d] for d in whole)
-        return said + (" point " + " ".join(EN_DIGITS[d] for d in fraction) if fraction else "")
-
-
-NUMBER = regex.compile(r"[0-9]+(?:\.[0-9]+)?")
-
-
-@functools.cache
-def _grammar(language: str) -> _Grammar:
-    return _Grammar(language)
