@@ -33,6 +33,10 @@ def test_abbreviations_do_not_end_sentences() -> None:
     assert [s.strip() for s in sentences(text)] == text.replace(" Then", "\nThen").split("\n")
 
 
+def test_a_sentence_goes_on_in_lower_case() -> None:
+    assert len(sentences('He said "Go!" and went. Yahoo! is a name.')) == 2
+
+
 def test_quotes_brackets_and_speech_tags_stay_with_their_sentence() -> None:
     text = "他说：“我们走吧。”（众人都笑了。）她没有回答。『真的吗？』他又问。"
     assert sentences(text) == ["他说：“我们走吧。”", "（众人都笑了。）", "她没有回答。", "『真的吗？』他又问。"]

@@ -53,11 +53,9 @@ def _plain(text: str) -> str | None:
     if match is None or match[3][0] in "年后点时分秒比度" or match[1].endswith(tuple("零分比负正")):
         return None
     digits, day = match[2], match[3][0] in "月日号" and len(match[2]) < 3
-    if not day and digits.lstrip("0")[0] == "2" and len(digits) != 2:
-        return None  # 二 or 两: the grammar knows
-    if len(digits) > 3 and "2" in digits:
-        return None
-    said = zh_number(digits)
+    if digits == "2" and not day:
+        return None  # 二 or 两: the grammar knows the measure words
+    said = regex.sub("^二(?=[百千万])", "两", zh_number(digits))
     return match[1] + (said[1:] if said.startswith("一十") else said) + match[3]
 
 

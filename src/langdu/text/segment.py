@@ -102,6 +102,8 @@ def _ends(text: str) -> Iterator[int]:
         at = closed
         while closed < len(text) and text[closed] == " ":
             closed += 1
+        if closed > at and run[-1].isascii() and text[closed : closed + 1].islower() and text[closed].isascii():
+            continue  # "Go!" and went
         yield closed
 
 
