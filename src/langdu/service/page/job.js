@@ -8,6 +8,8 @@ let version = 0
 const context = () => new OfflineAudioContext(1, 1, 24000)
 const sound = new Audio()
 
+document.addEventListener('translated', () => { if (job) { [...items.values()].forEach((item) => show(job.id, item)); state(job) } })
+
 export function follow(id) {
   source?.close()
   items = new Map()
@@ -34,7 +36,7 @@ function state(found) {
   $('job-state').className = `badge ${job.state}`
   $('job-progress').max = job.chunks
   $('job-progress').value = job.made
-  const seconds = [...items.values()].reduce((sum, item) => sum + item.audio_seconds, 0)
+  const seconds = ended ? job.audio_seconds : [...items.values()].reduce((sum, item) => sum + item.audio_seconds, 0)
   $('job-line').textContent = t('job.made', job.made, job.chunks, seconds.toFixed(1))
   $('problem').textContent = job.error
   const made = ['done', 'faulty'].includes(job.state)
