@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from langdu.engines.base import Audio
@@ -33,10 +34,14 @@ def verify_takes(plan: Plan, takes: Mapping[int, Take], checker: Checker) -> dic
 def verify_audio(
     audio: Audio, sample_rate_hz: int, text: str, language: str, checker: Checker, *, limit: float
 ) -> dict[str, Any]:
-    """Hear a whole recording against its text."""
+    """Hear a whole recording against its text: the summary of `verify_takes`, and the alignment step by step."""
     heard = checker.hear(audio, sample_rate_hz, language)
     comparison = compare(text, heard.text, language)
-    return _summary([comparison], heard.text, limit) | {"marked": comparison.marked()}
+    return _summary([comparison], heard.text, limit) | {
+        "sound_error": round(comparison.sound_error, 4),
+        "marked": comparison.marked(),
+        "alignment": [asdict(step) for step in comparison.alignment],
+    }
 
 
 def _hear(checker: Checker, take: Take, language: str, text: str) -> tuple[Comparison, str]:
