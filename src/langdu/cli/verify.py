@@ -11,7 +11,9 @@ import click
 @click.argument("sound")
 @click.option("--text", help="What the file should say.")
 @click.option("-f", "--file", help="A file with that text (- is stdin).")
-@click.option("--lang", "language", type=click.Choice(["zh", "en", "ja"]), help="Default: decided from the text.")
+@click.option(
+    "--lang", "--language", "language", type=click.Choice(["zh", "en", "ja"]), help="Default: decided from the text."
+)
 @click.option("--threshold", type=float, help="Highest CER that passes; default: the setting cer_threshold.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
@@ -20,13 +22,15 @@ def command(
     """Transcribe SOUND and compare it with its text. Exit code 1 above the threshold."""
     from langdu.audio.read import read
     from langdu.cli.io import print_json, text_argument
-    from langdu.errors import TextError
+    from langdu.errors import SettingError, TextError
     from langdu.quality.transcript import Checker
     from langdu.quality.verify import verify_audio
     from langdu.settings import settings
     from langdu.text.language import language_of
     from langdu.text.segment import sayable
 
+    if threshold is not None and not 0 <= threshold < float("inf"):
+        raise SettingError(f"--threshold {threshold} is not a rate: 0 is without a mistake, 1 is all wrong.")
     written = text_argument(text, file)
     if not sayable(written):
         raise TextError("There is nothing in the text to compare with.")
