@@ -124,9 +124,9 @@ def faults(all_samples: list[Sample]) -> list[Fault]:
         Fault("40 dB too quiet", ("quiet",), _quiet),
         Fault("four times as slow", ("too long",), _slow),
         Fault("said four times", ("too long",), _four_times),
-        Fault("last third missing", ("end missing",), _cut, 100),
+        Fault("last third missing", ("end missing",), _cut, 60),
         Fault("last sentence twice, copied", ("said twice",), _twice),
-        Fault("wrong words", ("wrong words", "end missing", "too long", "too short"), other, 60),
+        Fault("wrong words", ("wrong words", "end missing", "too long", "too short"), other, 40),
     ]
 
 

@@ -45,8 +45,8 @@ class Comparison:
     alignment: tuple[Step, ...]
     """By word for English, by character otherwise; a Latin word inside Chinese is one token."""
     sound_error: float = 0.0
-    """The same rate over what is sounded: syllables without tone for Chinese, so that 她 for 他, or one
-    homophone for another, counts as heard right. For other languages the token error rate."""
+    """Edits over the letters of the pinyin without tones, for Chinese: one homophone for another counts as heard
+    right, a near one (lin for ling) as a little wrong. For other languages the same as `cer`."""
     written_sounds: tuple[str, ...] = ()
     heard_sounds: tuple[str, ...] = ()
 
@@ -77,7 +77,7 @@ def compare(written: str, heard: str, language: str) -> Comparison:
         written=left,
         heard=right,
         alignment=steps,
-        sound_error=Levenshtein.distance(written_sounds, heard_sounds) / max(1, len(written_sounds)),
+        sound_error=_spelled(written_sounds, heard_sounds),
         written_sounds=written_sounds,
         heard_sounds=heard_sounds,
     )
@@ -97,6 +97,13 @@ def _text(words: list[str], space: str) -> str:
     """English words keep their space; inside Chinese only neighbouring Latin words need one."""
     text = " ".join(words)
     return text if space else _glued(text)
+
+
+def _spelled(written: tuple[str, ...], heard: tuple[str, ...]) -> float:
+    from rapidfuzz.distance import Levenshtein
+
+    letters = "".join(written)
+    return Levenshtein.distance(letters, "".join(heard)) / max(1, len(letters))
 
 
 def _sounds(words: list[str], language: str) -> tuple[str, ...]:
