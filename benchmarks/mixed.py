@@ -23,15 +23,15 @@ from langdu.text.script import make_script
 from langdu.voices.persona import BuiltinPersona
 
 SENTENCES = (
-    ("我昨天用Python写了一个小程序。", "python"),
-    ("他把代码放到了GitHub上面。", "github"),
-    ("你可以在Google上面找到答案。", "google"),
     ("这部新的iPhone拍照非常清楚。", "iphone"),
-    ("请打开Windows系统的设置页面。", "windows"),
-    ("我们公司下个月要搬到Apple大楼旁边。", "apple"),
-    ("他每天早上都喝一杯coffee再去上班。", "coffee"),
+    ("你可以在Google上面找到答案。", "google"),
     ("这个周末我们一起去看NBA的比赛吧。", "nba"),
-    ("老师让我们用Word写一份报告。", "word"),
+    ("周末他们常去KTV唱歌。", "ktv"),
+    ("我们公司的CEO明天要来上海。", "ceo"),
+    ("科学家正在研究人类的DNA。", "dna"),
+    ("他用Python写了一个小程序。", "python"),
+    ("请打开Windows系统的设置页面。", "windows"),
+    ("我把文件放到了GitHub上面。", "github"),
     ("这首歌在YouTube上很受欢迎。", "youtube"),
 )
 

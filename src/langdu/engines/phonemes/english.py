@@ -102,15 +102,17 @@ class English:
         return ""
 
     def _spelled(self, word: str) -> str:
-        """An acronym letter by letter, the last one stressed; a plural s stays a sound (PDFs)."""
+        """An acronym letter by letter; a plural s stays a sound (PDFs).
+
+        Each letter is a word of its own with a long i: a listener hears "C E O" so, and run together with
+        one stress hears a Chinese word instead.
+        """
         plural = re.fullmatch(r"([A-Z]{2,})s", word)
         letters = plural[1] if plural else word
         vowels = sum(letter in "AEIOUY" for letter in letters)
         if not letters.isupper() or (len(letters) > 4 and vowels):
             return ""
-        spoken = "".join(LETTERS[x].replace(PRIMARY, SECONDARY) for x in letters.lower())
-        last = spoken.rfind(SECONDARY)
-        spoken = spoken[:last] + PRIMARY + spoken[last + 1 :] if last >= 0 else spoken
+        spoken = " ".join(LETTERS[x].replace("i", "iː") for x in letters.lower())
         return _plural(spoken) if plural else spoken
 
     def _split(self, word: str) -> str:
