@@ -112,7 +112,7 @@ class English:
         vowels = sum(letter in "AEIOUY" for letter in letters)
         if not letters.isupper() or (len(letters) > 4 and vowels):
             return ""
-        spoken = " ".join(LETTERS[x].replace("i", "iː") for x in letters.lower())
+        spoken = " ".join(LETTERS.get(x, "").replace("i", "iː") for x in letters.lower()).strip()
         return _plural(spoken) if plural else spoken
 
     def _split(self, word: str) -> str:

@@ -71,9 +71,13 @@ class Japanese:
     """misaki's cutlet over fugashi with the dictionary of unidic-lite."""
 
     def __init__(self) -> None:
+        import warnings
+
         from misaki.cutlet import Cutlet
 
-        self._cutlet = Cutlet()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # how it opens its word list
+            self._cutlet = Cutlet()
 
     def __call__(self, text: str) -> str:
         return str(self._cutlet(text)[0])
