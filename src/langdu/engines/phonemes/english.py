@@ -113,7 +113,7 @@ class English:
         if not letters.isupper() or (len(letters) > 4 and vowels):
             return ""
         spoken = " ".join(LETTERS.get(x, "").replace("i", "iː") for x in letters.lower()).strip()
-        return _plural(spoken) if plural else spoken
+        return _plural(spoken) if plural and spoken else spoken
 
     def _split(self, word: str) -> str:
         parts = PARTS.findall(word)

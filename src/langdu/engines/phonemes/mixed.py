@@ -73,10 +73,10 @@ class Japanese:
     def __init__(self) -> None:
         import warnings
 
-        from misaki.cutlet import Cutlet
-
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # how it opens its word list
+            from misaki.cutlet import Cutlet
+
             self._cutlet = Cutlet()
 
     def __call__(self, text: str) -> str:
