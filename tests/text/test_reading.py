@@ -48,6 +48,11 @@ CASES = [
     ("1,000 people came.", "one thousand people came."), ("the 1990s", "the nineteen nineties"),
     ("World War II and Henry VIII", "World War two and Henry the eighth"), ("2½ cups", "two and one half cups"),
     ("open 24/7", "open twenty four seven"), ("Call +1 555 123 4567", "Call plus one, five five five, one two three, four five six seven"),
+    ("《1984》很好", "《一九八四》很好"), ("￥100-￥200", "一百元到二百元"), ("3000元/月", "每月三千元"), ("Ⅳ级", "四级"),
+    ("$5-$10 each", "five dollars to ten dollars each"), ("if x=5", "if x equals five"), ("2x4的木板", "二乘四的木板"),
+    ("时间2024-01-05T10:00:00Z", "时间二零二四年一月五日十点"), ("1. 第一\n2. 第二", "一，第一二，第二"),
+    ("at 3.5 GB/s fast", "at three point five gigabytes per second fast"),
+    ("It cost €1,234.56.", "It cost one thousand two hundred and thirty four point five six euros."),
     ("1次", "一次"), ("嗯？", "嗯？"), ("OK", "OK"), ("好。", "好。"),
 ]  # fmt: skip
 

@@ -77,11 +77,18 @@ def paragraphs(text: str) -> list[str]:
     found: list[str] = []
     for block in PARAGRAPH.split(text):
         lines = [line.strip() for line in block.split("\n") if line.strip()]
-        if len(lines) > 1 and all(_is_whole(line) for line in lines):
+        if len(lines) > 1 and (all(_is_whole(line) for line in lines) or _is_list(lines)):
             found.extend(lines)
         elif lines:
             found.append(unwrap("\n".join(lines)))
     return found
+
+
+ITEM = regex.compile(r"(?:\d{1,3}[.、)）]|[-*•·]|[（(]\d{1,3}[)）])\s*\S")
+
+
+def _is_list(lines: list[str]) -> bool:
+    return all(ITEM.match(line) for line in lines)
 
 
 def _is_whole(line: str) -> bool:

@@ -23,7 +23,7 @@ WINDOWS = {
         rf"(?:\p{{Han}}{{1,2}}|[A-Za-z]+[ -])?{_ZH}(?: ?\p{{Han}}{{0,3}} ?{_ZH}){{0,5}}(?: ?\p{{Han}}{{1,2}})?"
     ),
     "en": regex.compile(
-        rf"(?:[A-Za-z]+\.? )?{_EN}(?:(?: [A-Za-z.]+)? {_EN}){{0,3}}(?: [A-Za-z.]+)?|\b(?:Dr|Mr|Mrs|St|Prof)\. \p{{L}}+"
+        rf"(?:[A-Za-z]+\.? )?{_EN}(?:(?: [A-Za-z.]+)? {_EN}){{0,3}}(?: [A-Za-z./]+)?|\b(?:Dr|Mr|Mrs|St|Prof)\. \p{{L}}+"
     ),
 }
 LONGEST_WINDOW = 80

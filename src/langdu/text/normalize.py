@@ -92,14 +92,34 @@ def _en_decade(match: regex.Match[str]) -> str:
 
 
 MONEY = {"$": "dollars", "£": "pounds", "€": "euros"}
+
+
+def _en_money(match: regex.Match[str]) -> str:
+    """Amounts from a thousand on, which the grammar says without their "one"."""
+    fraction = "".join(f" {EN_DIGITS[digit]}" for digit in match[3] or "")
+    return f"{en_number(int(match[2].replace(',', '')))}{' point' + fraction if fraction else ''} {MONEY[match[1]]}"
+
+
 VULGAR = r"(\d*)([\u00bc-\u00be\u2150-\u215e])"
 NAMES = (
     Rule("name", regex.compile(r"(?<![A-Za-z])([CF])#"), lambda m: f"{m[1]} sharp"),
     Rule("name", regex.compile(r"(?<![A-Za-z])C\+\+"), lambda m: "C plus plus"),
+    Rule(
+        "time",
+        regex.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"),
+        lambda m: f"{m[1]} {m[2]}",
+    ),
     Rule("name", regex.compile(r"\.NET\b"), lambda m: "dot net"),
     Rule("name", regex.compile(r"\bNode\.js\b"), lambda m: "Node J S"),
 )
 ZH_RULES = (
+    Rule("list", regex.compile(r"^(\d{1,3})\.\s+"), lambda m: f"{zh_number(m[1])}，"),
+    Rule("title", regex.compile(r"(?<=《)\d{4}(?=》)"), lambda m: zh_digits(m[0])),
+    Rule("rate", regex.compile(r"(\d[\d,]*(?:\.\d+)?)(元|块|美元)/(月|年|天|日|小时|人|个|斤|次)"),
+         lambda m: f"每{m[3]}{zh_number(m[1])}{m[2]}"),
+    Rule("roman", regex.compile(r"[\u2160-\u216b]"), lambda m: zh_number(str(int(unicodedata.numeric(m[0]))))),
+    Rule("symbol", regex.compile(r"(?<=\d)\s?[x×]\s?(?=\d)"), lambda m: "乘"),
+    Rule("symbol", regex.compile(r"(?<=[\w)])\s?=\s?(?=[\w(])"), lambda m: "等于"),
     Rule("money", regex.compile(r"[¥￥]\s?(\d[\d,]*(?:\.\d+)?)(万|亿)?(?:元)?"),
          lambda m: f"{zh_number(m[1])}{m[2] or ''}元"),
     Rule("money", regex.compile(r"\$\s?(\d[\d,]*(?:\.\d+)?)(万|亿)?(?:美元)?"),
@@ -128,9 +148,13 @@ ZH_RULES = (
     Rule("range", regex.compile(r"(\d+(?:\.\d+)?%?)\s?[~～–—]\s?(?=\d)"), lambda m: f"{m[1]}到"),
     Rule("chapter", regex.compile(rf"(?<=第)({ROMAN.pattern})(?=[章节卷部回篇])"),
          lambda m: zh_number(str(roman(m[1])))),
+    Rule("range", regex.compile(r"(?<=元)\s?[-~–—]\s?(?=[零一二两三四五六七八九十])"), lambda m: "到"),
     Rule("symbol", regex.compile(r"(?<=\S)\s?&\s?(?=\S)"), lambda m: "和"),
 )  # fmt: skip
 EN_RULES = (
+    Rule("range", regex.compile(r"(?<=[$£€]\d[\d,.]*)\s?[-–~]\s?(?=[$£€]?\d)"), lambda m: " to "),
+    Rule("roman", regex.compile(r"[\u2160-\u216b]"), lambda m: en_number(int(unicodedata.numeric(m[0])))),
+    Rule("symbol", regex.compile(r"(?<=[\w)])\s?=\s?(?=[\w(])"), lambda m: " equals "),
     Rule("score", regex.compile(r"(?<=\b(?:won|lost|score|scored|beat|led|by|ahead)\b[^.\d]{0,20})(\d{1,3})[-–](\d{1,3})\b"),
          lambda m: f"{m[1]} to {m[2]}"),
     Rule("version", regex.compile(r"(?<![\w.])([vV]?)(\d+(?:\.\d+){2,})(?!\w)"), _en_dots),
@@ -142,8 +166,7 @@ EN_RULES = (
     Rule("fraction", regex.compile(VULGAR), _en_fraction),
     Rule("ordinal", regex.compile(r"(?:\b[Nn]o\.\s?|(?<!\w)#)(?=\d)"), lambda m: "number "),
     Rule("enclosed number", regex.compile(r"[\u2460-\u2473]"), lambda m: f"{en_number(int(unicodedata.numeric(m[0])))}, "),
-    Rule("money", regex.compile(r"([$£€])(\d{1,3}(?:,\d{3})+|\d000)(?![\d,.])"),
-         lambda m: f"{en_number(int(m[2].replace(',', '')))} {MONEY[m[1]]}"),
+    Rule("money", regex.compile(r"([$£€])(\d{1,3}(?:,\d{3})+|\d{4,12})(?:\.(\d+))?(?![\d,])"), _en_money),
     Rule("thousands", regex.compile(r"(?<![\d,.:/$£€-])(\d{1,3}(?:,\d{3})+|\d000)(?![\d,.:/-])"), lambda m: en_number(int(m[1].replace(",", "")))),
     Rule("model name", regex.compile(r"(?<=[A-Za-z])-(?=\d)"), lambda m: " "),
     Rule("range", regex.compile(r"(?<=\d%?)\s?[~–—]\s?(?=\d)"), lambda m: " to "),

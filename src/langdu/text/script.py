@@ -51,7 +51,8 @@ def make_script(
 
 
 MARKDOWN = regex.compile(
-    r"^#{1,6} \S|^```|\*\*\S(?:.*\S)?\*\*|\[[^\[\]\n]+\]\((?:https?:|/|#)[^)\s]*\)|^\|?[ :]*-{3,}[ :]*\|",
+    r"^#{1,6} \S|^```|\*\*\S(?:.*\S)?\*\*|\[[^\[\]\n]+\]\((?:https?:|/|#)[^)\s]*\)|^\|?[ :]*-{3,}[ :]*\|"
+    r"|</?(?:b|i|u|em|strong|p|br|div|span|a|h[1-6]|ul|ol|li|code|pre)(?:\s[^<>]*)?/?>",
     regex.MULTILINE,
 )
 

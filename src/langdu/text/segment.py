@@ -115,6 +115,8 @@ def _dot_ends(text: str, at: int) -> bool:
     while start > 0 and (text[start - 1].isalnum() or text[start - 1] == "."):
         start -= 1
     word = text[start:at].lower()
+    if start == 0 and word.isdigit():
+        return False  # the number of a list
     following = text[at + 1 :].lstrip(" " + CLOSERS)[:1]
     if word in ABBREVIATIONS:
         return word in SENTENCE_ABBREVIATIONS and (not following or following.isupper() or _wide(following))
