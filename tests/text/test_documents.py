@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from langdu.errors import DocumentError
+from langdu.errors import DocumentError, TextError
 from langdu.text.documents import read_document, sniff
 from langdu.text.model import Document
 from tests.text import makers
@@ -145,6 +145,12 @@ def test_subtitles_keep_their_times(head: str, name: str) -> None:
 def test_what_cannot_be_read_is_named(data: bytes, name: str, message: str) -> None:
     with pytest.raises(DocumentError, match=message):
         read_document(data, name)
+
+
+def test_a_file_of_ssml_is_read_as_such() -> None:
+    assert texts(read_document(b"<speak>One.<break time='1s'/>Two.</speak>", "stdin")) == [["One.[pause:1s]Two."]]
+    with pytest.raises(TextError, match="line 1"):
+        read_document(b"<speak>One.<break></speak>", "a.ssml")
 
 
 def test_missing_files_and_folders_are_named(tmp_path: Path) -> None:

@@ -53,6 +53,7 @@ CASES = [
     ("时间2024-01-05T10:00:00Z", "时间二零二四年一月五日十点"), ("1. 第一\n2. 第二", "一，第一二，第二"),
     ("at 3.5 GB/s fast", "at three point five gigabytes per second fast"),
     ("It cost €1,234.56.", "It cost one thousand two hundred and thirty four point five six euros."),
+    ("about 1234.5 meters, or 1100 m", "about one thousand two hundred and thirty four point five meters, or eleven hundred meters"),
     ("1次", "一次"), ("嗯？", "嗯？"), ("OK", "OK"), ("好。", "好。"),
 ]  # fmt: skip
 

@@ -79,7 +79,7 @@ def test_ssml_acts() -> None:
     )
     assert said(script) == ["你好", "世界。", "万维网联盟说", "好。", "N B A"]
     assert [u.voice for u in script.utterances] == [None, None, None, "小明", None]
-    assert script.utterances[0].pause_after_s == pytest.approx(0.65)
+    assert script.utterances[0].pause_after_s == pytest.approx(0.75)
 
 
 def test_unknown_ssml_is_reported_and_its_text_said() -> None:

@@ -110,7 +110,7 @@ def _print(script: Script, chunks: int) -> None:
     total = sum(seconds(u.spoken, u.language) + u.pause_after_s for u in script.utterances)
     click.echo(f"\n{len(script.utterances)} utterances, {chunks} chunks, about {total:.0f} s of speech")
     for warning in script.warnings:
-        place = f"paragraph {warning.line}, column {warning.column}: " if warning.line else ""
+        place = f"line {warning.line}, column {warning.column}: " if warning.line else ""
         click.echo(f"warning: {place}{warning.message}", err=True)
 
 

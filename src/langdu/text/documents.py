@@ -14,11 +14,11 @@ from typing import Literal
 from langdu.errors import DocumentError, LangduError
 from langdu.text.model import Document, Section
 
-Kind = Literal["txt", "md", "html", "epub", "pdf", "docx", "srt", "vtt"]
+Kind = Literal["txt", "md", "html", "epub", "pdf", "docx", "srt", "vtt", "ssml"]
 
 SUFFIXES: dict[str, Kind] = {
     ".txt": "txt", ".text": "txt", ".md": "md", ".markdown": "md", ".html": "html", ".htm": "html", ".xhtml": "html",
-    ".epub": "epub", ".pdf": "pdf", ".docx": "docx", ".srt": "srt", ".vtt": "vtt",
+    ".epub": "epub", ".pdf": "pdf", ".docx": "docx", ".srt": "srt", ".ssml": "ssml", ".vtt": "vtt",
 }  # fmt: skip
 LARGEST_BYTES = 200 * 2**20
 LARGEST_UNPACKED_BYTES = 500 * 2**20
@@ -81,6 +81,8 @@ def sniff(data: bytes, name: str = "") -> Kind:
     if suffix:
         return suffix
     head = data[:512].lstrip().lower()
+    if head.startswith((b"<speak", b"<?xml")) and b"<speak" in head:
+        return "ssml"
     return "html" if head.startswith((b"<!doctype html", b"<html")) else "txt"
 
 
@@ -152,7 +154,7 @@ def _read(kind: Kind, data: bytes, name: str) -> Document:
         return docx.read(data, name)
     text, encoding = decode(data, name)
     reader = {"txt": plain.read, "md": html.read_markdown, "html": html.read, "srt": subtitles.read,
-              "vtt": subtitles.read}[kind]  # fmt: skip
+              "vtt": subtitles.read, "ssml": plain.read_ssml}[kind]  # fmt: skip
     document = reader(text, name)
     notes = () if encoding in ("utf-8", "ascii") else (f"{name}: read as {encoding}",)
     return replace(document, encoding=encoding, text=text, notes=(*document.notes, *notes))

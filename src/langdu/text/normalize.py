@@ -16,7 +16,7 @@ import regex
 
 from langdu.text import grammar
 from langdu.text.model import Change, Language
-from langdu.text.numbers import ROMAN, ZH_DIGITS, en_number, en_phone, roman, zh_digits, zh_number, zh_phone
+from langdu.text.numbers import EN_DIGITS, ROMAN, ZH_DIGITS, en_number, en_phone, roman, zh_digits, zh_number, zh_phone
 
 UrlPolicy = Literal["domain", "word", "skip"]
 
@@ -94,6 +94,10 @@ def _en_decade(match: regex.Match[str]) -> str:
 MONEY = {"$": "dollars", "£": "pounds", "€": "euros"}
 
 
+def _en_decimal(match: regex.Match[str]) -> str:
+    return f"{en_number(int(match[1].replace(',', '')))} point {' '.join(EN_DIGITS[digit] for digit in match[2])}"
+
+
 def _en_money(match: regex.Match[str]) -> str:
     """Amounts from a thousand on, which the grammar says without their "one"."""
     fraction = "".join(f" {EN_DIGITS[digit]}" for digit in match[3] or "")
@@ -167,6 +171,8 @@ EN_RULES = (
     Rule("ordinal", regex.compile(r"(?:\b[Nn]o\.\s?|(?<!\w)#)(?=\d)"), lambda m: "number "),
     Rule("enclosed number", regex.compile(r"[\u2460-\u2473]"), lambda m: f"{en_number(int(unicodedata.numeric(m[0])))}, "),
     Rule("money", regex.compile(r"([$£€])(\d{1,3}(?:,\d{3})+|\d{4,12})(?:\.(\d+))?(?![\d,])"), _en_money),
+    Rule("meters", regex.compile(r"(?<![$£€\d.,:])(\d[\d,.]*)\s?m\b(?![./'’])"), lambda m: f"{m[1]} {'meter' if m[1] == '1' else 'meters'}"),
+    Rule("decimal", regex.compile(r"(?<![\d,.:/$£€-])(\d{1,3}(?:,\d{3})+|\d{4,12})\.(\d+)(?![\d.])"), _en_decimal),
     Rule("thousands", regex.compile(r"(?<![\d,.:/$£€-])(\d{1,3}(?:,\d{3})+|\d000)(?![\d,.:/-])"), lambda m: en_number(int(m[1].replace(",", "")))),
     Rule("model name", regex.compile(r"(?<=[A-Za-z])-(?=\d)"), lambda m: " "),
     Rule("range", regex.compile(r"(?<=\d%?)\s?[~–—]\s?(?=\d)"), lambda m: " to "),

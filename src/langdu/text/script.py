@@ -20,7 +20,7 @@ class ScriptOptions:
 
     emoji: EmojiPolicy = "drop"
     url: normalize.UrlPolicy = "domain"
-    pause_sentence_s: float = 0.15
+    pause_sentence_s: float = 0.25
     pause_paragraph_s: float = 0.35
     pause_heading_s: float = 0.6
     pause_chapter_s: float = 1.2
@@ -101,7 +101,7 @@ class _Maker:
         title = section.title.strip()
         opens_with_title = bool(section.paragraphs) and section.paragraphs[0].text.strip() == title
         if title and self._options.read_titles and not opens_with_title:
-            self._say(Paragraph(title, kind="heading"))
+            self._say(Paragraph(title, section.paragraphs[0].origin if section.paragraphs else Origin(), "heading"))
         for paragraph in section.paragraphs:
             if paragraph.kind != "code":
                 self._say(paragraph)

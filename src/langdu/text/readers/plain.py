@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import regex
 
+from langdu.text import ssml
 from langdu.text.clean import clean, paragraphs
 from langdu.text.model import Document
 from langdu.text.readers.sections import Block, gather
@@ -21,3 +22,8 @@ def read(text: str, name: str) -> Document:
     parted = "\n".join(f"\n\n{line.strip()}\n\n" if HEAD.match(line.strip()) else line for line in lines)
     blocks: list[Block] = [(p, "heading", 1) if HEAD.match(p) else (p, "text", 0) for p in paragraphs(parted)]
     return Document(sections=tuple(gather(blocks, name)))
+
+
+def read_ssml(text: str, name: str) -> Document:
+    """Raises TextError with line and column where the XML is broken."""
+    return read(ssml.to_marks(text), name)
