@@ -217,7 +217,7 @@ async def audio(job: JobId, request: Request) -> FileResponse:
 @router.get(
     "/{job}/events",
     response_class=Response,
-    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+    responses={200: {"content": {"text/event-stream": {}}}},
 )
 async def events(job: JobId, request: Request) -> StreamingResponse:
     """Progress as server-sent events `job` (state and counts) and `chunk`; ends when the job has ended."""

@@ -52,7 +52,7 @@ class SpeechRequest(BaseModel):
             "description": "The sound, or events that carry it.",
             "content": {
                 **{kind: {"schema": {"type": "string", "format": "binary"}} for kind in MEDIA.values()},
-                "text/event-stream": {"schema": {"type": "string"}},
+                "text/event-stream": {},
             },
         }
     },

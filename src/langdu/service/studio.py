@@ -128,7 +128,7 @@ async def create_voice(
 @router.post(
     "/v1/models/{model}/download",
     response_class=Response,
-    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+    responses={200: {"content": {"text/event-stream": {}}}},
 )
 async def download(model: str) -> StreamingResponse:
     """Fetch a model of the catalogue; events `progress` (file, done, total in bytes), then `done` or `error`."""
