@@ -12,6 +12,8 @@ from langdu.quality.syllables import count_syllables
         ("The train leaves at seven", "en", 6),
         ("beautiful old houses", "en", 6),
         ("TTS", "en", 3),
+        ("今日は", "ja", 5),
+        ("しゅみ", "ja", 2),
         ("……", "zh", 0),
     ],
 )

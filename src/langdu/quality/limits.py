@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 SYLLABLE_S = {"zh": 0.19, "en": 0.19, "ja": 0.13}
-"""Seconds of sound a syllable takes (for Japanese: a character of the text), measured over all voices."""
+"""Seconds of sound a syllable takes (a mora in Japanese), measured over all voices."""
 
 ERROR_LIMITS = {("whisper-base", "zh"): 0.25, ("whisper-base", "en"): 0.25, ("whisper-base", "ja"): 0.35}
 """Highest `sound_error` that passes, by checker and language. whisper-base on healthy Mandarin and English: up to

@@ -77,7 +77,7 @@ class Checker:
         )  # fmt: skip
         found = list(segments)
         text = "".join(segment.text for segment in found).strip()
-        if prompt and text and _bare(text) in _bare(prompt):
+        if prompt and is_echo(text, prompt):
             text = ""
         probability = float(np.exp(np.mean([segment.avg_logprob for segment in found]))) if found else 0.0
         times = tuple(Word(w.word, w.start, w.end) for s in found for w in (s.words or ())) if words else ()
@@ -130,6 +130,13 @@ def resample(audio: Audio, from_hz: int, to_hz: int) -> Audio:
     import soxr
 
     return np.asarray(soxr.resample(audio, from_hz, to_hz), np.float32)
+
+
+def is_echo(text: str, prompt: str) -> bool:
+    """Whether Whisper said its prompt back: its beginning, or half of it. A word that is in it too is no echo."""
+    said, given = _bare(text), _bare(prompt)
+    half = len(given) // 2
+    return said.startswith(given[:half]) or (len(said) >= half and said in given)
 
 
 def _bare(text: str) -> str:
