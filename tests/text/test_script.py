@@ -107,3 +107,11 @@ def test_changes_name_the_rule() -> None:
 def test_utterances_know_where_they_come_from() -> None:
     origin = make_script("第一句。第二句。\n\n第三句。").utterances[1].origin
     assert (origin.paragraph, origin.start, origin.end) == (0, 4, 8)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("unit", ["a.b", "e\u0301", "[laugh]好", "1,", "a@", "http://", "<b>x"])
+def test_hostile_repetition_ends(unit: str) -> None:
+    """Each of these took minutes or more while the time grew with the square of the length."""
+    script = make_script("开始。" + unit * 20_000)
+    assert all(len(c.spoken) <= 160 for c in chunk(script.utterances, 160))

@@ -1,7 +1,7 @@
 """Any document as a `Document`: txt, Markdown, HTML, EPUB, PDF, DOCX, SRT, VTT.
 
 What kind it is, is decided by its first bytes, then by its name. Uploads come this way too: archives are
-measured before they are unpacked, nothing is written, XML entities are never expanded.
+measured before they are read and never unpacked to disk, XML entities are never expanded.
 """
 
 from __future__ import annotations

@@ -15,8 +15,9 @@ from langdu.text.model import Change
 from langdu.text.numbers import EN_DIGITS, en_number, zh_digits, zh_number
 
 NUMERIC = r"[0-9$€£¥￥%℃°²³×÷±＝=+]"
-_ZH = rf"{NUMERIC}(?:[0-9A-Za-z$€£¥￥%℃°²³×÷±＝=+.,:/~-]*{NUMERIC})?[A-Za-z%℃°²³/]*"
-_EN = rf"[^\s\p{{Han}}]*{NUMERIC}[^\s\p{{Han}}]*"
+_ZH = rf"{NUMERIC}(?:[0-9A-Za-z$€£¥￥%℃°²³×÷±＝=+.,:/~-]{{0,60}}{NUMERIC})?[A-Za-z%℃°²³/]*"
+# Bounded, so that a long run without a digit does not cost its square.
+_EN = rf"[^\s\p{{Han}}]{{0,40}}{NUMERIC}[^\s\p{{Han}}]{{0,40}}"
 WINDOWS = {
     # A number with the words that may belong to it ("下午", "个", "年代"), and others close behind; no mark between.
     "zh": regex.compile(

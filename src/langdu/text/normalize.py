@@ -21,9 +21,9 @@ from langdu.text.numbers import EN_DIGITS, ROMAN, ZH_DIGITS, en_number, en_phone
 UrlPolicy = Literal["domain", "word", "skip"]
 
 URL = regex.compile(r"(?:https?://|www\.)[^\s\p{Han}，。！？；、（）《》“”]+[^\s\p{Han}，。！？；、（）《》“”.,;:!?)]")
-EMAIL = regex.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+EMAIL = regex.compile(r"(?<![A-Za-z0-9.+_-])[A-Za-z0-9.+_-]{1,64}+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+")
 FILE = regex.compile(
-    r"\b[\w-]+\.(?:md|txt|py|json|toml|yaml|yml|html|css|js|ts|pdf|docx?|xlsx?|pptx?|csv|mp3|wav|zip)\b"
+    r"(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{1,80}+\.(?:md|txt|py|json|toml|yaml|yml|html|css|js|ts|pdf|docx?|xlsx?|pptx?|csv|mp3|wav|zip)\b"
 )
 
 

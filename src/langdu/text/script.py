@@ -93,6 +93,7 @@ class _Maker:
         self._paragraph = 0
         self._marked_voice: str | None = None
         self._cursor = 0
+        self._line = 1
 
     def section(self, section: Section) -> None:
         self._chapters.append(section.title)
@@ -169,14 +170,18 @@ class _Maker:
 
     def _warning(self, message: str, what: str, paragraph: Paragraph) -> TextWarning:
         """With the place of `what` in the text, or else the paragraph it is in."""
-        at = self._document.text.find(what, self._cursor)
+        text = self._document.text
+        at = text.find(what, self._cursor)
         if at < 0:
             origin = paragraph.origin
             where = f"page {origin.page}" if origin.page else f"section {origin.section + 1}"
             return TextWarning(f"{message} ({where}, paragraph {origin.paragraph + 1})")
+        self._line += text.count("\n", self._cursor, at)
+        self._cursor = at
+        found = TextWarning(message, self._line, at - text.rfind("\n", 0, at))
         self._cursor = at + len(what)
-        line_start = self._document.text.rfind("\n", 0, at) + 1
-        return TextWarning(message, self._document.text.count("\n", 0, at) + 1, at - line_start + 1)
+        self._line += what.count("\n")
+        return found
 
     def _pause(self, seconds: float, *, add: bool = False) -> None:
         last = self._utterances[-1]

@@ -39,7 +39,7 @@ SPEECH_TAG = regex.compile(r"[^。！？!?]{0,12}?[说問问道喊叫答笑想�
 # What is never cut inside: URLs, addresses, versions, numbers, file names, words.
 TOKEN = regex.compile(
     r"(?:https?://|www\.)[^\s，。！？；、）》”]+"
-    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+    r"|(?<![A-Za-z0-9.+_-])[A-Za-z0-9.+_-]{1,64}+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+"
     r"|[A-Za-z0-9]+(?:[.,:/_'’@&%#+-]+[A-Za-z0-9]+)*[%+#]*"
     r"|[\d]+(?:[.,:/-]\d+)*"
     r"|\[\[?[^\]\n]{1,40}\]?\]"
