@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-SYLLABLE_S = {"zh": 0.19, "en": 0.19, "ja": 0.13}
+SYLLABLE_S = {"zh": 0.19, "en": 0.19, "ja": 0.11}
 """Seconds of sound a syllable takes (a mora in Japanese), measured over all voices."""
 
 ERROR_LIMITS = {("whisper-base", "zh"): 0.25, ("whisper-base", "en"): 0.25, ("whisper-base", "ja"): 0.35}
