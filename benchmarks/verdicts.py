@@ -175,10 +175,12 @@ class Voices:
         return self.vector(self._by_voice[name][0])
 
 
-def run(wanted: list[Sample], again: list[Sample], checker: Checker, until: float) -> Iterator[dict[str, Any]]:
+def run(
+    wanted: list[Sample], everything: list[Sample], again: list[Sample], checker: Checker, until: float
+) -> Iterator[dict[str, Any]]:
     """One row for every judged take."""
     ready = [sample for sample in wanted if sample.path.exists()]
-    voices = Voices(ready)
+    voices = Voices(everything)
     for sample in ready:
         audio, rate_hz = sample.audio()
         reference = Reference(voices.reference(sample))
@@ -254,14 +256,15 @@ def main() -> None:
     )
     parser.add_argument("--no-speak", action="store_true", help="Judge what is on disk.")
     options = parser.parse_args()
-    wanted = samples(options.cache)[: options.limit]
+    everything = samples(options.cache)
+    wanted = everything[: options.limit]
     again = said_again(wanted, options.cache)
     if not options.no_speak:
         for done, _ in enumerate(speak([*wanted, *again], workers=2), 1):
             print(f"\rspoken {done}", end="", flush=True)
     until = time.monotonic() + 60 * options.minutes
     rows = []
-    for row in run(wanted, again, Remembering(options.cache / "heard"), until):
+    for row in run(wanted, everything, again, Remembering(options.cache / "heard"), until):
         rows.append(row)
         wrong = row["found"] if row["kind"] == "healthy" else not row["named"]
         if wrong:
