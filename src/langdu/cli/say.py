@@ -48,12 +48,12 @@ def _say(
     language: Any, workers: str, force: bool, speed: float, seed: int, engine: str | None, model: str, verify: bool,
     as_json: bool,
 ) -> None:  # fmt: skip
-    from langdu.cli.io import print_json, source_argument
+    from langdu.cli.io import print_json, script_options, source_argument
     from langdu.synthesis.say import SayRequest
 
     request = SayRequest(
         source_argument(text, file), voice, language, _workers(workers), force, speed, seed, live=output is None,
-        engine=engine or "", model=model,
+        engine=engine or "", model=model, options=script_options(file),
     )  # fmt: skip
     facts, verdict = run(request, output, format_, verify=verify, talkative=output != "-" or as_json)
     result = facts.as_dict() | ({"verify": verdict} if verdict is not None else {})
