@@ -247,6 +247,10 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def _wrong(row: dict[str, Any]) -> bool:
+    return bool(row["outcome"] != "pass" if row["kind"] == "healthy" else not row["named"])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cache", type=Path, default=Path(platformdirs.user_cache_path("langdu-bench")) / "verdicts")
@@ -266,8 +270,7 @@ def main() -> None:
     rows = []
     for row in run(wanted, everything, again, Remembering(options.cache / "heard"), until):
         rows.append(row)
-        wrong = row["found"] if row["kind"] == "healthy" else not row["named"]
-        if wrong:
+        if _wrong(row):
             print(
                 f"{row['kind']}: {row['voice']} “{row['text']}” {row['outcome']} {row['faults']} {row['marked'] or ''}"
             )
@@ -278,7 +281,9 @@ def main() -> None:
     for kind, part in found["kinds"].items():
         print(f"    {kind:34} {part['takes']:4} takes  found {part['found']:8.2%}  named {part['named']:8.2%}")
     RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(found | {"rows": rows}, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    RESULTS.write_text(
+        json.dumps(found | {"rows": [r for r in rows if _wrong(r)]}, ensure_ascii=False, indent=1) + "\n", "utf-8"
+    )
     print(f"written: {RESULTS}")
 
 
