@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -48,7 +49,7 @@ def test_a_cancelled_request_ends_at_the_next_step_and_the_next_one_is_said(work
     worker.submit(ask("二", "short"), PERSONA)
     worker.wait_ready()
     worker.cancel("long")
-    events = {event.id: event for event, _ in zip(worker.events(), range(2), strict=False)}
+    events = {event.id: event for event in itertools.islice(worker.events(), 2)}
     long, short = events["long"], events["short"]
     assert isinstance(long, Spoken)
     assert long.ending == "cancelled"

@@ -7,7 +7,7 @@ import click
 
 @click.group("models")
 def command() -> None:
-    """Fetch, check, repair and convert models."""
+    """Fetch, list and remove models."""
 
 
 @command.command("list")

@@ -220,13 +220,10 @@ def _word_ends(text: str) -> frozenset[int]:
 
 
 @functools.cache
-def _jieba() -> Callable[[str], Iterator[str]]:
-    import logging
+def _jieba() -> Callable[[str], list[str]]:
+    import rjieba
 
-    import jieba
-
-    jieba.setLogLevel(logging.WARNING)
-    cut: Callable[[str], Iterator[str]] = jieba.cut
+    cut: Callable[[str], list[str]] = rjieba.Jieba().cut
     return cut
 
 

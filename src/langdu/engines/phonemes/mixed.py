@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from langdu.engines.phonemes.mandarin import Mandarin
 
 LATIN = re.compile(r"[A-Za-zÀ-ɏ]+(?:[ \t'’\-&]*[A-Za-zÀ-ɏ]+)*(?:['’]s)?")
-DIGITS = re.compile(r"\d+(?:\.\d+)?")
+DIGITS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 KANA = re.compile(r"[\u3040-\u30ff]")
 
 
@@ -100,7 +100,10 @@ def _digits(text: str) -> str:
     def read(match: re.Match[str]) -> str:
         import cn2an
 
-        return str(cn2an.an2cn(match[0])) if len(match[0]) < 16 else match[0]
+        try:
+            return str(cn2an.an2cn(match[0]))
+        except ValueError:  # more digits than it has words for
+            return match[0]
 
     return DIGITS.sub(read, text) if DIGITS.search(text) and "[[" not in text else text
 
