@@ -8,7 +8,7 @@ and hashes are the hub's own, read when the model is fetched and kept in its man
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from langdu.errors import SettingError
@@ -26,6 +26,8 @@ class ModelFile:
     sha256: str
     url: str = ""
     """Where its publisher has it, when that is not the entry's hub repository."""
+    blob: str = ""
+    """Git's id of the content, where a hub gives that instead of a SHA-256 (small files)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,6 @@ class Entry:
     """Empty: every file of the hub repository."""
     packages: tuple[Package, ...] = ()
     note: str = ""
-    settings: dict[str, str] = field(default_factory=dict)
 
 
 def _kokoro() -> Entry:
@@ -124,7 +125,7 @@ def _qwen3() -> list[Entry]:
         for key, label in variants.items():
             official = f"Qwen3-TTS-12Hz-{size.upper()}-{label}"
             entries.append(Entry(
-                f"qwen3-{size}-{key}", "qwen3", "Apache-2.0", int(gigabytes[size]["bf16"] * 1e9),
+                f"qwen3-{size}-{key}-official", "qwen3", "Apache-2.0", int(gigabytes[size]["bf16"] * 1e9),
                 hub=f"Qwen/{official}", note=f"{what[key]}; the official PyTorch weights, for models convert",
             ))  # fmt: skip
             entries.extend(

