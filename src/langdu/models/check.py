@@ -49,7 +49,9 @@ def check(folder: Path, *, hashes: bool = True, report: Report | None = None) ->
     findings = check_qwen3.check(folder) if qwen3 else []
     if managed:
         said = {finding.file for finding in findings}
-        findings += [one for one in _against_manifest(folder, hashes, report) if one.file not in said]
+        within = tuple(file for file in said if file.endswith("/"))
+        listed = _against_manifest(folder, hashes, report)
+        findings += [one for one in listed if one.file not in said and not one.file.startswith(within)]
     elif not qwen3:
         raise ModelError(
             f"{folder} holds no model Langdu knows.", hint="A Qwen3-TTS folder has config.json and *.safetensors."

@@ -199,7 +199,7 @@ def _tokenizer(folder: Path) -> Found:
             bad += _json(folder, name, "tokenizer")
         elif not (folder / name).is_file():
             bad.append(Finding("tokenizer-missing", name, "is missing", "original"))
-        elif (folder / name).stat().st_size == 0 or (folder / name).open("rb").read(1) == b"<":
+        elif (folder / name).read_bytes().lstrip()[:1] in (b"", b"<"):
             bad.append(Finding("tokenizer-damaged", name, "is not a list of merges", "original"))
     yield from bad
     if bad:
