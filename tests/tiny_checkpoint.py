@@ -1,8 +1,7 @@
 """Tiny random Qwen3-TTS checkpoints in the hub's file layout, from a seed, with numpy alone.
 
 The official package and MLX load the same files, so that both can be compared without the real weights.
-Widths are small but never below what the layout of convolution weights can be told from (a kernel longer
-than the input is wide reads as the other layout). Scales keep activations near one, so that greedy codes
+The codec's last layers are narrow: MLX convolves slowly on the CPU. Scales keep activations near one, so that greedy codes
 vary and no arg max hangs on the last bit.
 
     python tests/tiny_checkpoint.py OUT        writes OUT/tiny_base, OUT/tiny_design, OUT/tiny_custom
@@ -36,7 +35,7 @@ SUB_HIDDEN, SUB_INNER, SUB_LAYERS = 64, 128, 3
 GROUPS, VOCABULARY, CODEBOOK = 16, 3072, 2048
 ENC_CHANNELS = [96, 96, 96, 96, 288]
 RATES, RATIOS = [8, 6, 10], [2, 2]
-LATENT, CODE_DIM, DECODER_DIM, CODEC_HIDDEN, CODEC_INNER, CODEC_LAYERS = 48, 160, 576, 64, 96, 4
+LATENT, CODE_DIM, DECODER_DIM, CODEC_HIDDEN, CODEC_INNER, CODEC_LAYERS = 48, 160, 48, 64, 96, 4
 FILTERS, ENC_RATIOS, ENC_HIDDEN, ENC_INNER, ENC_LAYERS, ENC_CODE, ENC_QUANTIZERS = 8, [8, 6, 5, 4], 64, 128, 3, 32, 32
 
 Shapes = Iterator[tuple[str, tuple[int, ...]]]
