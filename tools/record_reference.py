@@ -102,15 +102,23 @@ def base(folder: Path, out: dict[str, np.ndarray]) -> None:
         out[f"{name}.speaker"] = item.ref_spk_embedding.numpy()
 
         def clone(clip: Any = clip, **kwargs: Any) -> Any:
-            return model.generate_voice_clone(TEXT, language="English", ref_audio=clip, ref_text=TRANSCRIPT, **GREEDY, **kwargs)  # fmt: skip
+            return model.generate_voice_clone(
+                TEXT, language="English", ref_audio=clip, ref_text=TRANSCRIPT, **GREEDY, **kwargs
+            )
 
         recorder.run(out, f"clone.streaming.{name}", clone, wave=name == "ref12")
         recorder.run(out, f"clone.whole.{name}", lambda clone=clone: clone(non_streaming_mode=True))
-    clip = (tiny_checkpoint.clip(3.27), 24_000)
-    for layout, whole in (("streaming", False), ("whole", True)):
-        recorder.run(out, f"xvector.{layout}", lambda whole=whole: model.generate_voice_clone(
-            MIXED, language="Chinese", ref_audio=clip, x_vector_only_mode=True, non_streaming_mode=whole, **GREEDY))  # fmt: skip
-    recorder.run(out, "xvector.auto", lambda: model.generate_voice_clone(TEXT, ref_audio=clip, x_vector_only_mode=True, **GREEDY))  # fmt: skip
+    x_vector = {"ref_audio": (tiny_checkpoint.clip(3.27), 24_000), "x_vector_only_mode": True, **GREEDY}
+    for name, text, language, whole in (
+        ("xvector.streaming", MIXED, "Chinese", False),
+        ("xvector.whole", MIXED, "Chinese", True),
+        ("xvector.auto", TEXT, None, False),
+    ):
+
+        def from_embedding(text: str = text, language: str | None = language, whole: bool = whole) -> Any:
+            return model.generate_voice_clone(text, language=language, non_streaming_mode=whole, **x_vector)
+
+        recorder.run(out, name, from_embedding)
     codec(model, out)
 
 
@@ -167,7 +175,8 @@ def filters(out: dict[str, np.ndarray]) -> None:
         ("nucleus", 40, {"do_sample": True, "temperature": 0.7, "top_k": 0, "top_p": 0.8, "repetition_penalty": 1.3}),
         ("narrow", 5, {"do_sample": True, "temperature": 1.3, "top_k": 20, "top_p": 0.5, "repetition_penalty": 1.0}),
     ):
-        config = GenerationConfig(**settings, min_new_tokens=2, suppress_tokens=suppress, eos_token_id=tiny_checkpoint.CODEC_EOS)  # fmt: skip
+        end = tiny_checkpoint.CODEC_EOS
+        config = GenerationConfig(**settings, min_new_tokens=2, suppress_tokens=suppress, eos_token_id=end)
         config._eos_token_tensor = torch.tensor([tiny_checkpoint.CODEC_EOS])
         chain = GenerationMixin._get_logits_processor(_Anything(), config, input_ids_seq_length=0, device="cpu")
         seen = random.integers(0, 2048, (2, generated))

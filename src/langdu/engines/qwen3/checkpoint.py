@@ -172,7 +172,9 @@ def _model(config: dict[str, Any], files: list[Path], path: Path) -> tuple[Any, 
         parsed = ModelConfig.from_dict(json.loads(json.dumps(config)))
         model = Model(parsed)
     except (TypeError, ValueError, KeyError, AttributeError) as error:
-        raise ModelError(f"{path / 'config.json'} does not describe a Qwen3-TTS model ({error}).", hint=SOURCE) from None
+        raise ModelError(
+            f"{path / 'config.json'} does not describe a Qwen3-TTS model ({error}).", hint=SOURCE
+        ) from None
     weights = model.sanitize(_read_weights(files))
     apply_quantization(model, config, weights, model.model_quant_predicate)
     _assign(model, weights, files[0])
@@ -208,9 +210,9 @@ def _codec(folder: Path, files: list[Path]) -> Any:
 
 def _exact_gelu(x: Any) -> Any:
     """The official encoder's GELU; mlx-audio leaves the tanh approximation, which can turn a close code over."""
-    import mlx.nn as nn
+    from mlx.nn.layers.activations import gelu
 
-    return nn.gelu(x)
+    return gelu(x)
 
 
 def _read_weights(files: Iterable[Path]) -> dict[str, Any]:
@@ -219,7 +221,8 @@ def _read_weights(files: Iterable[Path]) -> dict[str, Any]:
     weights: dict[str, Any] = {}
     for file in files:
         try:
-            weights.update(mx.load(str(file)))
+            loaded: Any = mx.load(str(file))
+            weights.update(loaded)
         except (RuntimeError, ValueError, OSError) as error:
             raise ModelError(f"{file} cannot be read ({error}).", hint=SOURCE) from None
     return weights
@@ -254,7 +257,9 @@ def _oriented(name: str, value: Any, wanted: tuple[int, ...]) -> Any:
     """
     if value.ndim != 3 or tuple(value.shape) == wanted:
         return value
-    transposed = name.startswith("decoder.") and (".block.1.conv" in name or (".upsample." in name and ".0.conv" in name))
+    transposed = name.startswith("decoder.") and (
+        ".block.1.conv" in name or (".upsample." in name and ".0.conv" in name)
+    )
     return value.transpose((1, 2, 0) if transposed else (0, 2, 1))
 
 

@@ -152,10 +152,10 @@ def _convolve(conv: Any, x: Array, state: dict[str, Array], name: str) -> Array:
 
 
 def _next_block(block: Any, x: Array, state: dict[str, Array], name: str) -> Array:
-    import mlx.nn as nn
+    from mlx.nn.layers.activations import gelu
 
     y = block.norm(_convolve(block.dwconv.conv, x, state, name))
-    return x + block.gamma * block.pwconv2(nn.gelu(block.pwconv1(y)))
+    return x + block.gamma * block.pwconv2(gelu(block.pwconv1(y)))
 
 
 def _decoder_block(block: Any, x: Array, state: dict[str, Array], name: str) -> Array:

@@ -34,13 +34,13 @@ def choose(wanted: str) -> str:
         if platform.system() == "Darwin" and gpu != "metal":
             raise DeviceError(
                 "Metal is not available, and this is a Mac.",
-                hint="Use a native arm64 Python outside a virtual machine, or ask for the CPU: --device cpu (very slow).",
+                hint="Use a native arm64 Python outside a virtual machine, or ask for the device cpu (slow).",
             )
         wanted = gpu or "cpu"
     elif wanted == "gpu":
         wanted = gpu or "gpu"
     if wanted != "cpu" and wanted != gpu:
-        found = f"MLX {mx.__version__} has {gpu}" if gpu else f"MLX {mx.__version__} has no GPU here"
+        found = f"MLX has {gpu} here" if gpu else "MLX has no GPU here"
         hint = "On NVIDIA install mlx-cuda-13; on a Mac use a native arm64 Python." if not gpu else ""
         raise DeviceError(f"The device {wanted} was asked for; {found}.", hint=hint)
     target = mx.cpu if wanted == "cpu" else mx.gpu

@@ -72,10 +72,10 @@ def build(checkpoint: Checkpoint, text: str, language: str, conditions: Conditio
     config = checkpoint.config.talker_config
     tokens = _text_tokens(checkpoint, text)
     embed_text, embed_codec = _embedders(checkpoint)
+    ids = checkpoint.config
     bos, eos, pad = (
-        embed_text([token])
-        for token in (checkpoint.config.tts_bos_token_id, checkpoint.config.tts_eos_token_id, checkpoint.config.tts_pad_token_id)
-    )  # fmt: skip
+        embed_text([token]) for token in (ids.tts_bos_token_id, ids.tts_eos_token_id, ids.tts_pad_token_id)
+    )
     codec = [embed_codec(_language_tokens(checkpoint, language, conditions.name))]
     speaker = _speaker(checkpoint, conditions, embed_codec)
     if speaker is not None:
@@ -112,7 +112,7 @@ def build(checkpoint: Checkpoint, text: str, language: str, conditions: Conditio
 def suppressed(checkpoint: Checkpoint) -> npt.NDArray[np.bool_]:
     """First codes that are never sound, (vocabulary,): the last 1,024 ids but the end of speech."""
     config = checkpoint.config.talker_config
-    mask = np.arange(config.vocab_size) >= config.vocab_size - 1024
+    mask: npt.NDArray[np.bool_] = np.arange(config.vocab_size) >= config.vocab_size - 1024
     mask[config.codec_eos_token_id] = False
     return mask
 
@@ -181,7 +181,8 @@ def _speaker(checkpoint: Checkpoint, conditions: Conditions, embed_codec: Any) -
         return None
     ids = checkpoint.config.talker_config.spk_id or {}
     if conditions.name not in ids:
-        raise VoiceError(f'This checkpoint has no speaker "{conditions.name}".', hint=f"It has: {', '.join(sorted(ids))}.")  # fmt: skip
+        hint = f"It has: {', '.join(sorted(ids))}."
+        raise VoiceError(f'This checkpoint has no speaker "{conditions.name}".', hint=hint)
     return embed_codec([ids[conditions.name]])
 
 

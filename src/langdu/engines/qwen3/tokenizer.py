@@ -37,7 +37,9 @@ class Tokenizer:
 
     def is_special(self, text: str) -> bool:
         """Whether `text` spells one of the control tokens; the text to be said must not."""
-        return any(token.special and token.content in text for token in self._tokenizer.get_added_tokens_decoder().values())
+        return any(
+            token.special and token.content in text for token in self._tokenizer.get_added_tokens_decoder().values()
+        )
 
 
 REPAIR = "Bring the tokenizer files from the original folder: langdu models repair."
@@ -66,11 +68,13 @@ def _read(folder: Path) -> Any:
         raise ModelError(f"The tokenizer in {folder} cannot be read ({error}).", hint=REPAIR) from None
     for index, token in settings["added_tokens_decoder"].items():
         if fast.token_to_id(token["content"]) != int(index):
-            raise ModelError(f"The tokenizer in {folder} gives {token['content']} another id than {index}.", hint=REPAIR)
+            raise ModelError(
+                f"The tokenizer in {folder} gives {token['content']} another id than {index}.", hint=REPAIR
+            )
     return fast
 
 
-def _build(vocabulary: dict[str, int], merges: list[tuple[str, ...]]) -> Any:
+def _build(vocabulary: dict[str, int], merges: Any) -> Any:
     from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers
     from tokenizers import Tokenizer as Fast
 
