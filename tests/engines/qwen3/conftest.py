@@ -10,6 +10,7 @@ from tests import tiny_checkpoint
 from langdu.engines.qwen3 import checkpoint
 from langdu.engines.qwen3.checkpoint import Checkpoint
 from langdu.engines.qwen3.codec import Codec
+from langdu.engines.qwen3.engine import Qwen3Engine
 from langdu.engines.qwen3.prompt import Conditions
 from langdu.engines.qwen3.sampling import Sampling
 from langdu.voices.persona import ClonePersona
@@ -74,3 +75,8 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def persona(clip: Path) -> ClonePersona:
     return ClonePersona(name="Ann", clip=clip, transcript=TRANSCRIPT)
+
+
+@pytest.fixture(scope="session")
+def engine(base: Checkpoint, tmp_path_factory: pytest.TempPathFactory) -> Qwen3Engine:
+    return Qwen3Engine(base, slots=2, cache=tmp_path_factory.mktemp("references"))

@@ -79,6 +79,7 @@ def load(path: Path, *, device: str = "auto", precision: str = "", slots: int = 
     model, parsed = _model(config, files, path)
     if precision:
         _cast(model, precision)
+    model.tokenizer = tokenizer
     model.load_speech_tokenizer(_codec(path / "speech_tokenizer", codec_files))
     return Checkpoint(
         model, parsed, kind, str(config.get("tts_model_size", "")), tokenizer, from_generation_config(generation),

@@ -121,7 +121,7 @@ def _codes(checkpoint: Checkpoint, clip: Audio) -> npt.NDArray[np.int32]:
 def _read(path: Path) -> Reference | None:
     """A kept reference; None when there is none or it is damaged (it is then worked out again)."""
     try:
-        with np.load(path, allow_pickle=False) as kept:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as kept:
             return Reference(kept["codes"].astype(np.int32), kept["speaker"].astype(np.float32))
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
