@@ -19,23 +19,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from langdu.engines.qwen3.draw import Mode, Settings, draw, rows_of
+from langdu.engines.qwen3.draw import Mode, Settings, draw
+from langdu.engines.qwen3.inputs import Inputs, Prompt
 from langdu.engines.qwen3.weights import Layer, fuse
 from langdu.errors import CapacityError
 
 Array = Any
 RESERVED = 1024
 """The last codes of the talker's vocabulary are control codes; only the end of speech may be drawn."""
-TEXT_BUCKET = 64
-"""Room for text fed step by step grows by this many positions."""
-
-
-class Prompt(Protocol):
-    """What a row starts from: embeds [1, L, H]; trailing_text [1, T, H], one position a frame; then pad [1, 1, H]."""
-
-    embeds: Array
-    trailing_text: Array
-    pad: Array
 
 
 class Steps(Protocol):
@@ -85,7 +76,6 @@ class FrameStep:
         project = predictor.small_to_mtp_projection
         self._narrow: Callable[[Array], Array] = fuse(project) if project is not None else lambda x: x
         self._steps: dict[Mode, Callable[..., Any]] = {}
-        self._settings: list[Settings | None] = [None] * rows
         self._column = 0
         self._make_state()
 
@@ -107,11 +97,7 @@ class FrameStep:
             keys=buffers(),
             values=buffers(),
         )
-        self._text = mx.zeros((rows, TEXT_BUCKET, config.hidden_size), dtype)
-        self._text_length = mx.zeros((rows,), mx.int32)
-        self._pad = mx.zeros((rows, 1, config.hidden_size), dtype)
-        self._floats = mx.ones((rows, 5))
-        self._ints = mx.zeros((rows, 4), mx.int32)
+        self._inputs = Inputs(rows, config.hidden_size, dtype)
         ids = np.arange(config.vocab_size)
         self._reserved = mx.array((ids >= config.vocab_size - RESERVED) & (ids != self.end_code))
         mx.eval(self._state.keys, self._state.values)
@@ -158,25 +144,8 @@ class FrameStep:
         state.position[row] = length
         state.frame[row] = 0
         state.seen[row] = False
-        self._set_text(row, prompt.trailing_text)
-        self._pad[row] = prompt.pad[0].astype(dtype)
-        floats, ints = rows_of(settings, seed)
-        self._floats[row] = mx.array(floats)
-        self._ints[row] = mx.array(ints)
-        self._settings[row] = settings
+        self._inputs.set(row, prompt, settings, seed)
         mx.async_eval(state.x, state.keys, state.values)
-
-    def _set_text(self, row: int, text: Array) -> None:
-        import mlx.core as mx
-
-        length = int(text.shape[1])
-        room = int(self._text.shape[1])
-        if length > room:
-            wanted = -(-length // TEXT_BUCKET) * TEXT_BUCKET
-            self._text = mx.pad(self._text, [(0, 0), (0, wanted - room), (0, 0)])
-        if length:
-            self._text[row, :length] = text[0].astype(self._dtype)
-        self._text_length[row] = length
 
     def _write(self, buffers: list[Array], layer: int, row: int, block: Array) -> None:
         """Put `block` [1, kv, L, D] into the columns that end before the next one to be written."""
@@ -189,22 +158,21 @@ class FrameStep:
 
     def release(self, row: int) -> None:
         """The row goes on computing (its shape is part of the graph), but nobody reads it."""
-        self._settings[row] = None
+        self._inputs.clear(row)
 
     # -- frames -------------------------------------------------------------------------------------------------
 
     def step(self) -> Array:
         import mlx.core as mx
 
-        mode = Mode.of([s for s in self._settings if s is not None])
-        state = self._state
+        state, inputs = self._state, self._inputs
         arguments = (
             state.x, state.position, state.frame, state.seen, mx.array([self._column]), state.keys, state.values,
-            self._text, self._text_length, self._pad, self._floats, self._ints,
+            inputs.text, inputs.text_length, inputs.pad, inputs.floats, inputs.ints,
         )  # fmt: skip
         state.keys, state.values = [], []  # the graph holds the only reference: its updates happen in place
         self._column = (self._column + 1) % self.capacity
-        run = self._run(mode)
+        run = self._run(inputs.mode)
         codes, state.x, state.position, state.frame, state.seen, state.keys, state.values = run(*arguments)
         mx.async_eval(codes, state.x, state.position, state.frame, state.seen, state.keys, state.values)
         return codes

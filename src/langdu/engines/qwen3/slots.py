@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from langdu.engines.base import Ending
 from langdu.engines.qwen3.draw import Settings
-from langdu.engines.qwen3.frame_step import Prompt, Steps
+from langdu.engines.qwen3.frame_step import Steps
+from langdu.engines.qwen3.inputs import Prompt
 
 AHEAD = 2
 """Frames queued before the oldest is read."""
