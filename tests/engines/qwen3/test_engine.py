@@ -205,7 +205,7 @@ def test_the_budget_leaves_a_slow_voice_room_and_ends_a_runaway(text, speech_s):
         (EngineSpec("qwen3"), SettingError, "needs a model"),
         (EngineSpec("qwen3", "no/such/folder"), ModelError, "no model folder"),
         (EngineSpec("qwen3", "x", {"colour": 1}), SettingError, "no option colour"),
-        (EngineSpec("qwen3", "x", {"slots": 0}), SettingError, "0 slots"),
+        (EngineSpec("qwen3", "x", {"slots": -1}), SettingError, "-1 slots"),
     ],
 )
 def test_loading_says_what_is_wrong(spec, error, message):

@@ -6,25 +6,16 @@ of a row is keyed by (seed, frame * codebooks + codebook): it does not know whic
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+
+from langdu.engines.qwen3.sampling import Sampling
 
 Array = Any
-
-
-class Settings(Protocol):
-    """What a request's sampling settings must have; temperature 0 is greedy, top_k 0 and top_p 1 filter nothing."""
-
-    temperature: float
-    top_k: int
-    top_p: float
-    repetition_penalty: float
-    subtalker_temperature: float
-    subtalker_top_k: int
-    subtalker_top_p: float
-    min_new_tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +26,12 @@ class Mode:
     nucleus: bool
 
     @classmethod
-    def of(cls, settings: list[Any]) -> Mode:
-        def any_row(test: Any) -> bool:
-            return any(test(s) for s in settings)
-
-        return cls(
-            any_row(lambda s: s.temperature > 0 or s.subtalker_temperature > 0),
-            any_row(lambda s: s.top_p < 1 or s.subtalker_top_p < 1),
-        )
+    def of(cls, rows: Iterable[Sampling]) -> Mode:
+        filters = [filters for sampling in rows for filters in (sampling.first, sampling.others)]
+        return cls(any(not f.greedy for f in filters), any(f.top_p < 1 for f in filters))
 
 
-def rows_of(settings: Settings, seed: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def rows_of(settings: Sampling, seed: int) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int32]]:
     """One row's settings as (float32 [5], int32 [4]): temperature, top_p, penalty, sub temperature, sub top_p;
     top_k, sub top_k, minimum frames, seed (its low 32 bits)."""
     floats = (

@@ -267,7 +267,7 @@ __device__ inline void attend(Grid& grid, const float* qkv, bf16* cache, bf16* o
   for (int item = blockIdx.x;; item += G) {
     int chunks = 0;
     while (row < rows) {
-      chunks = position[row] < 0 ? 0 : position[row] / CHUNK + 1;
+      chunks = position[row] < 0 || position[row] >= S ? 0 : position[row] / CHUNK + 1;
       if (item < before + chunks * KV) break;
       before += chunks * KV;
       ++row;
@@ -678,7 +678,8 @@ __device__ inline int pick(float* v, float temperature, int top_k, float top_p, 
   arrive(grid);
 
   // What row `block` needs for its codes.
-  const bool mine = block < B && position[block < B ? block : 0] >= 0;
+  const int at = block < B ? position[block] : -1;
+  const bool mine = at >= 0 && at < S;
   const int made = block < B ? frame[block] : 0;
   const float* f5 = floats + (block < B ? block : 0) * 5;
   const int* i4 = ints + (block < B ? block : 0) * 4;
@@ -767,7 +768,7 @@ __device__ inline int pick(float* v, float temperature, int top_k, float top_p, 
       for (int n = thread; n < V; n += THREADS) seen_out[(size_t)block * V + n] = false;
     if (thread < 16) codes[block * 16 + thread] = mine ? chosen[thread] : 0;
     if (thread == 0) {
-      position_out[block] = mine ? position[block] + 1 : -1;
+      position_out[block] = mine ? at + 1 : -1;
       frame_out[block] = made + 1;
     }
   }

@@ -1,7 +1,7 @@
 """One frame for every row at once: talker, sixteen codes, the next input, as one compiled graph of fixed shapes.
 
     step = FrameStep(talker, rows=8, capacity=1024)
-    step.admit(0, prompt, settings, seed)     # prefill; the row speaks from the next step on
+    step.admit(0, prompt, sampling, seed)     # prefill; the row speaks from the next step on
     codes = step.step()                       # [rows, codebooks], queued, not yet computed
 
 A row's keys and values lie in a ring of `capacity` columns that all rows share: each step writes the same column
@@ -19,8 +19,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from langdu.engines.qwen3.draw import Mode, Settings, draw
-from langdu.engines.qwen3.inputs import Inputs, Prompt
+from langdu.engines.qwen3.draw import Mode, draw
+from langdu.engines.qwen3.inputs import Inputs
+from langdu.engines.qwen3.prompt import Prompt
+from langdu.engines.qwen3.sampling import Sampling
 from langdu.engines.qwen3.weights import Layer, fuse
 from langdu.errors import CapacityError
 
@@ -38,7 +40,7 @@ class Steps(Protocol):
     def room(self, length: int, frames: int) -> None:
         """Make sure a prompt of `length` and `frames` frames fit a row; CapacityError when they cannot."""
 
-    def admit(self, row: int, prompt: Prompt, settings: Settings, seed: int) -> None: ...
+    def admit(self, row: int, prompt: Prompt, sampling: Sampling, seed: int) -> None: ...
 
     def release(self, row: int) -> None: ...
 
@@ -119,7 +121,7 @@ class FrameStep:
         import mlx.core as mx
 
         def longer(buffer: Array) -> Array:
-            old = mx.roll(buffer, -self._column, axis=2)
+            old = mx.roll(buffer, -self._column, 2)
             return mx.pad(old, [(0, 0), (0, 0), (0, capacity - self.capacity), (0, 0)])
 
         state = self._state
@@ -127,7 +129,7 @@ class FrameStep:
         mx.eval(state.keys, state.values)
         self._column, self.capacity = self.capacity, capacity
 
-    def admit(self, row: int, prompt: Prompt, settings: Settings, seed: int) -> None:
+    def admit(self, row: int, prompt: Prompt, sampling: Sampling, seed: int) -> None:
         """Fill `row` with a request. Frames already queued for the row's former request are not disturbed."""
         import mlx.core as mx
 
@@ -144,8 +146,8 @@ class FrameStep:
         state.position[row] = length
         state.frame[row] = 0
         state.seen[row] = False
-        self._inputs.set(row, prompt, settings, seed)
-        mx.async_eval(state.x, state.keys, state.values)
+        self._inputs.set(row, prompt, sampling, seed)
+        mx.async_eval(state.x, state.keys, state.values)  # type: ignore[no-untyped-call]
 
     def _write(self, buffers: list[Array], layer: int, row: int, block: Array) -> None:
         """Put `block` [1, kv, L, D] into the columns that end before the next one to be written."""
@@ -174,7 +176,7 @@ class FrameStep:
         self._column = (self._column + 1) % self.capacity
         run = self._run(inputs.mode)
         codes, state.x, state.position, state.frame, state.seen, state.keys, state.values = run(*arguments)
-        mx.async_eval(codes, state.x, state.position, state.frame, state.seen, state.keys, state.values)
+        mx.async_eval(codes, state.x, state.position, state.frame, state.seen, state.keys, state.values)  # type: ignore[no-untyped-call]
         return codes
 
     def _run(self, mode: Mode) -> Callable[..., Any]:
@@ -199,7 +201,8 @@ class FrameStep:
         capacity = keys[0].shape[2]
         age = (column - mx.arange(capacity)) % capacity
         mask = (age[None] <= position[:, None])[:, None, None]
-        new_keys, new_values = [], []
+        new_keys: list[Array] = []
+        new_values: list[Array] = []
 
         def attend(q: Array, k: Array, v: Array) -> Array:
             i = len(new_keys)
@@ -264,3 +267,15 @@ class FrameStep:
             x = predictor.codec_embedding[i](code)
             total = total + x
         return mx.concatenate(codes, axis=1), total
+
+
+def choose(talker: Any, *, rows: int, context: int, device: str) -> Steps:
+    """The fastest step that runs `talker` on `device`, with `context` positions for each of `rows` rows.
+
+    Both give the same codes to rounding. On the CPU, which is for tests, compiling costs more than it saves.
+    """
+    from langdu.engines.qwen3 import kernels
+
+    if device == "cuda" and rows <= kernels.MOST_ROWS and not kernels.unsupported(talker):
+        return kernels.KernelStep(talker, rows=rows, capacity=context)
+    return FrameStep(talker, rows=rows, capacity=min(512, context), limit=context, compiled=device != "cpu")

@@ -1,26 +1,20 @@
-"""What each row was given: text fed step by step, its padding, sampling settings. Changes only when a row is filled."""
+"""What each row was given: text fed step by step, its padding, sampling sampling. Changes only when a row is filled."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
-from langdu.engines.qwen3.draw import Mode, Settings, rows_of
+from langdu.engines.qwen3.draw import Mode, rows_of
+from langdu.engines.qwen3.prompt import Prompt
+from langdu.engines.qwen3.sampling import Sampling
 
 Array = Any
 TEXT_BUCKET = 64
 """Room for text fed step by step grows by this many positions; a step compiled for a shape is compiled once more."""
 
 
-class Prompt(Protocol):
-    """What a row starts from: embeds [1, L, H]; trailing_text [1, T, H], one position a frame; then pad [1, 1, H]."""
-
-    embeds: Array
-    trailing_text: Array
-    pad: Array
-
-
 class Inputs:
-    """Arrays over all rows: text [B, T, H], text_length [B], pad [B, 1, H], floats [B, 5] and ints [B, 4] (see `rows_of`)."""
+    """Arrays over all rows: text [B, T, H], text_length [B], pad [B, 1, H]; floats [B, 5], ints [B, 4] of `rows_of`."""
 
     def __init__(self, rows: int, hidden: int, dtype: Any) -> None:
         import mlx.core as mx
@@ -31,12 +25,12 @@ class Inputs:
         self.pad = mx.zeros((rows, 1, hidden), dtype)
         self.floats = mx.ones((rows, 5))
         self.ints = mx.zeros((rows, 4), mx.int32)
-        self._settings: list[Settings | None] = [None] * rows
+        self._sampling: list[Sampling | None] = [None] * rows
 
-    def set(self, row: int, prompt: Prompt, settings: Settings, seed: int) -> None:
+    def set(self, row: int, prompt: Prompt, sampling: Sampling, seed: int) -> None:
         import mlx.core as mx
 
-        text = prompt.trailing_text
+        text = prompt.trailing
         length, room = int(text.shape[1]), int(self.text.shape[1])
         if length > room:
             wanted = -(-length // TEXT_BUCKET) * TEXT_BUCKET
@@ -45,14 +39,14 @@ class Inputs:
             self.text[row, :length] = text[0].astype(self._dtype)
         self.text_length[row] = length
         self.pad[row] = prompt.pad[0].astype(self._dtype)
-        floats, ints = rows_of(settings, seed)
+        floats, ints = rows_of(sampling, seed)
         self.floats[row] = mx.array(floats)
         self.ints[row] = mx.array(ints)
-        self._settings[row] = settings
+        self._sampling[row] = sampling
 
     def clear(self, row: int) -> None:
-        self._settings[row] = None
+        self._sampling[row] = None
 
     @property
     def mode(self) -> Mode:
-        return Mode.of([settings for settings in self._settings if settings is not None])
+        return Mode.of([sampling for sampling in self._sampling if sampling is not None])

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from langdu.engines.qwen3.draw import Settings
-from langdu.engines.qwen3.inputs import Inputs, Prompt
+from langdu.engines.qwen3.inputs import Inputs
+from langdu.engines.qwen3.prompt import Prompt
+from langdu.engines.qwen3.sampling import Sampling
 from langdu.errors import CapacityError, DeviceError
 
 Array = Any
@@ -37,7 +38,8 @@ STORE = """
     const size_t to = ((layer * R + row) * heads + head) * S * 16 + p * 16 + i % 16;
     reinterpret_cast<uint4*>(const_cast<__nv_bfloat16*>(cache))[to] = reinterpret_cast<const uint4*>(block)[i];
   }
-  if (blockIdx.x == 0 && threadIdx.x < B) position_out[threadIdx.x] = threadIdx.x == row ? length : position[threadIdx.x];
+  const int r = threadIdx.x;
+  if (blockIdx.x == 0 && r < B) position_out[r] = r == row ? length : position[r];
 """
 
 
@@ -119,7 +121,7 @@ class KernelStep:
                 hint="Use a shorter reference clip, shorter chunks, or more context.",
             )
 
-    def admit(self, row: int, prompt: Prompt, settings: Settings, seed: int) -> None:
+    def admit(self, row: int, prompt: Prompt, sampling: Sampling, seed: int) -> None:
         import mlx.core as mx
 
         embeds = prompt.embeds.astype(mx.bfloat16)
@@ -139,8 +141,8 @@ class KernelStep:
         self._x[row] = embeds[0, -1:]
         self._frame[row] = 0
         self._seen[row] = False
-        self._inputs.set(row, prompt, settings, seed)
-        mx.async_eval(self._x, self._position)
+        self._inputs.set(row, prompt, sampling, seed)
+        mx.async_eval(self._x, self._position)  # type: ignore[no-untyped-call]
 
     def release(self, row: int) -> None:
         self._position[row] = -1
@@ -159,7 +161,7 @@ class KernelStep:
             output_shapes=[(self.rows, 16), shape, (self.rows,), (self.rows,), self._seen.shape],
             output_dtypes=[mx.int32, mx.bfloat16, mx.int32, mx.int32, mx.bool_],
         )  # fmt: skip
-        mx.async_eval(codes, self._x, self._position, self._frame, self._seen)
+        mx.async_eval(codes, self._x, self._position, self._frame, self._seen)  # type: ignore[no-untyped-call]
         return codes
 
 

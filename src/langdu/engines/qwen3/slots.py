@@ -6,7 +6,8 @@ therefore seen one frame late; that frame is computed for nothing and dropped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,32 +15,36 @@ import numpy as np
 import numpy.typing as npt
 
 from langdu.engines.base import Ending
-from langdu.engines.qwen3.draw import Settings
 from langdu.engines.qwen3.frame_step import Steps
-from langdu.engines.qwen3.inputs import Prompt
+from langdu.engines.qwen3.prompt import Prompt
+from langdu.engines.qwen3.sampling import Sampling
 
 AHEAD = 2
-"""Frames queued before the oldest is read."""
+"""Frames queued when the oldest is read."""
+OVERRUN = AHEAD + 1
+"""Positions a row may take beyond its budget before its ending is seen."""
 SPARE = 0.35
-"""Share of the free memory that is left to the codec, to prefills and to others when slots are chosen."""
+"""Share of the free memory that is left to the codec, to prefills and to others when the rows are chosen."""
+MOST_ROWS = {"cuda": 32, "metal": 16, "cpu": 4}
+"""Beyond these, measured or (Metal) reported, more rows make each of them slower than they help."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One request as the rows see it. `budget` frames at most; reaching it is a fault."""
+    """One request as the rows see it: `budget` frames at most; another one after them is a fault."""
 
-    id: str
+    key: Hashable
     prompt: Prompt
-    settings: Settings
+    sampling: Sampling
     seed: int
     budget: int
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The next frame of a job: codes (codebooks,), or None with the ending that came instead of a frame."""
+    """What came of a job: the codes (codebooks,) of its next frame, or how it ended."""
 
-    id: str
+    key: Hashable
     codes: npt.NDArray[np.int32] | None
     ending: Ending | None = None
 
@@ -51,80 +56,65 @@ class _Row:
 
 
 class Slots:
-    """Runs jobs through `steps.rows` rows; what a job gives does not depend on its neighbours."""
+    """Jobs in rows: `add` while there is a free one, then `step` for frames. What a job gives does not depend on
+    its neighbours."""
 
     def __init__(self, steps: Steps) -> None:
         self._steps = steps
         self._rows: list[_Row | None] = [None] * steps.rows
-        self._queued: list[tuple[Any, list[_Row | None]]] = []
+        self._queued: deque[tuple[Any, list[_Row | None]]] = deque()
 
     @property
-    def busy(self) -> int:
-        return sum(row is not None for row in self._rows)
+    def free(self) -> int:
+        return self._rows.count(None)
 
-    def run(
-        self, jobs: Iterable[Job | None], *, cancelled: Callable[[str], bool] = lambda _id: False
-    ) -> Iterator[Frame]:
-        """Frames as they come, jobs interleaved; the last of a job carries its ending.
+    def add(self, job: Job) -> None:
+        """Start `job` in a free row. Raises CapacityError for one that no row can hold."""
+        index = self._rows.index(None)
+        self._steps.room(job.prompt.length, job.budget + OVERRUN)
+        self._steps.admit(index, job.prompt, job.sampling, job.seed)
+        self._rows[index] = _Row(job)
 
-        A job is drawn only when a row is free. A None from `jobs` means "none right now": the rows go on and
-        ask again after the next frame; with no row at work that is a busy wait, so the iterable should block.
-        A cancelled job leaves its row before the next frame. Raises CapacityError for a job no row can hold.
-        """
-        waiting = iter(jobs)
-        more = True
-        try:
-            while True:
-                for row in [row for row in self._rows if row is not None and cancelled(row.job.id)]:
-                    self._free(row)
-                    yield Frame(row.job.id, None, "cancelled")
-                if more:
-                    more = self._fill(waiting)
-                if self.busy:
-                    self._queued.append((self._steps.step(), list(self._rows)))
-                if not self._queued:
-                    if not more:
-                        return
-                    continue
-                if len(self._queued) >= AHEAD or not self.busy:
-                    yield from self._read()
-        finally:
-            self._queued.clear()
-            for left in [row for row in self._rows if row is not None]:
-                self._free(left)
+    def cancel(self, key: Hashable) -> None:
+        """The job leaves its row before the next frame; nothing more comes of it."""
+        for row in self._rows:
+            if row is not None and row.job.key == key:
+                self._free(row)
 
-    def _fill(self, waiting: Iterator[Job | None]) -> bool:
-        """Give free rows their next job; False when there are no more."""
-        for index, row in enumerate(self._rows):
+    def clear(self) -> None:
+        for row in self._rows:
             if row is not None:
-                continue
-            try:
-                job = next(waiting)
-            except StopIteration:
-                return False
-            if job is None:
-                return True
-            self._steps.room(int(job.prompt.embeds.shape[1]), job.budget)
-            self._steps.admit(index, job.prompt, job.settings, job.seed)
-            self._rows[index] = _Row(job)
-        return True
+                self._free(row)
+        self._queued.clear()
 
-    def _read(self) -> Iterator[Frame]:
-        """The oldest queued frame, for rows whose job is still theirs."""
-        codes, owners = self._queued.pop(0)
+    def step(self) -> list[Frame]:
+        """Queue a frame of all rows and read the oldest queued one; empty while the first is under way."""
+        if self.free == len(self._rows):
+            self._queued.clear()
+            return []
+        self._queued.append((self._steps.step(), list(self._rows)))
+        return self._read() if len(self._queued) >= AHEAD else []
+
+    def _read(self) -> list[Frame]:
+        codes, owners = self._queued.popleft()
         values = np.array(codes)
-        for index, owner in enumerate(owners):
-            if owner is None or self._rows[index] is not owner:
-                continue
-            if values[index, 0] == self._steps.end_code:
+        found = []
+        for codes_of_row, owner in zip(values, owners, strict=True):
+            if owner is None or not any(row is owner for row in self._rows):
+                continue  # the row was freed, and maybe given to another job, after this frame was queued
+            frame = self._frame(owner, codes_of_row)
+            if frame.ending is not None:
                 self._free(owner)
-                yield Frame(owner.job.id, None, "ended")
-                continue
-            owner.frames += 1
-            spent = owner.frames >= owner.job.budget
-            if spent:
-                self._free(owner)
-            yield Frame(owner.job.id, values[index].copy(), "budget" if spent else None)
+            found.append(frame)
+        return found
+
+    def _frame(self, row: _Row, codes: npt.NDArray[np.int32]) -> Frame:
+        if codes[0] == self._steps.end_code:
+            return Frame(row.job.key, None, "ended")
+        if row.frames == row.job.budget:  # only now: the model may end by itself right after its last frame
+            return Frame(row.job.key, None, "budget")
+        row.frames += 1
+        return Frame(row.job.key, codes.copy())
 
     def _free(self, row: _Row) -> None:
         index = next(i for i, other in enumerate(self._rows) if other is row)
@@ -132,12 +122,6 @@ class Slots:
         self._steps.release(index)
 
 
-def choose_rows(free_bytes: int, row_bytes: int, *, most: int) -> int:
-    """How many rows fit into `free_bytes` beside SPARE of it, from 1 to `most`."""
-    return max(1, min(most, int(free_bytes * (1 - SPARE)) // max(1, row_bytes)))
-
-
-def row_bytes(config: Any, capacity: int, value_bytes: int) -> int:
-    """Bytes of one row's keys and values: 2 × layers × kv heads × head size × positions × value size."""
-    heads = int(config.num_key_value_heads) * int(config.head_dim)
-    return 2 * int(config.num_hidden_layers) * heads * capacity * value_bytes
+def choose_rows(free_bytes: int, bytes_of_row: int, device: str) -> int:
+    """How many rows fit into `free_bytes` beside SPARE of it: from 1 to what is useful on `device`."""
+    return max(1, min(MOST_ROWS[device], int(free_bytes * (1 - SPARE)) // bytes_of_row))

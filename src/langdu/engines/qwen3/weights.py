@@ -14,11 +14,10 @@ Project = Callable[[Array], Array]
 def fuse(*linears: Any) -> Project:
     """One projection whose outputs are those of `linears`, side by side. Quantised alike, or not at all."""
     import mlx.core as mx
-    import mlx.nn as nn
 
     first = linears[0]
     bias = mx.concatenate([linear.bias for linear in linears]) if "bias" in first else None
-    if isinstance(first, nn.QuantizedLinear):
+    if "scales" in first:
         weight, scales, biases = (
             mx.concatenate([linear[name] for linear in linears]) for name in ("weight", "scales", "biases")
         )
@@ -62,7 +61,6 @@ class Layer:
     def __call__(self, x: Array, position: Array | int, attend: Callable[[Array, Array, Array], Array]) -> Array:
         """x [B, L, H] at rotary `position` ([B] or one for all); `attend(q, k, v)` keeps the cache."""
         import mlx.core as mx
-        import mlx.nn as nn
 
         rows, length, _ = x.shape
         both = self.heads + self.kv_heads
@@ -75,4 +73,4 @@ class Layer:
         o = o.reshape(rows, 1, -1) if length == 1 else o.transpose(0, 2, 1, 3).reshape(rows, length, -1)
         x = x + self._out(o)
         gate, up = mx.split(self._gate_up(self._norm2(x)), 2, axis=-1)
-        return x + self._down(nn.silu(gate) * up)
+        return x + self._down(gate * mx.sigmoid(gate) * up)
