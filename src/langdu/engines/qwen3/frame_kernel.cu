@@ -31,10 +31,8 @@ struct Grid {
 __device__ inline void arrive(Grid& grid) {
   __syncthreads();
   grid.target += grid.blocks;
-  if (threadIdx.x == 0) {
-    __threadfence();
-    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(grid.counter) : "memory");
-  }
+  // Releases what all threads of the block wrote: the block's barrier comes before it.
+  if (threadIdx.x == 0) asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(grid.counter) : "memory");
 }
 
 __device__ inline void await(const Grid& grid) {
@@ -165,7 +163,6 @@ __device__ inline void product(Grid& grid, bool wait, const uint4* weights, cons
         }
       }
     }
-    __syncthreads();
 #pragma unroll
     for (int t = 0; t < TILES; ++t)
 #pragma unroll
