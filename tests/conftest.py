@@ -36,3 +36,26 @@ def langdu() -> Run:
         )  # fmt: skip
 
     return run
+
+
+@pytest.fixture(scope="session")
+def tiny_checkpoints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Random Qwen3-TTS checkpoints in the hub's layout, by kind. Read only: copy one before changing it."""
+    from tests import tiny_checkpoint
+
+    return tiny_checkpoint.build_all(tmp_path_factory.mktemp("checkpoints"))
+
+
+@pytest.fixture(scope="session")
+def tiny_base(tiny_checkpoints: dict[str, Path]) -> Path:
+    return tiny_checkpoints["base"]
+
+
+@pytest.fixture(scope="session")
+def tiny_design(tiny_checkpoints: dict[str, Path]) -> Path:
+    return tiny_checkpoints["design"]
+
+
+@pytest.fixture(scope="session")
+def tiny_custom(tiny_checkpoints: dict[str, Path]) -> Path:
+    return tiny_checkpoints["custom"]
