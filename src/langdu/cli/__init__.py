@@ -17,7 +17,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "verify": ("verify", "Listen to a file and compare it with its text."),
     "script": ("script", "Show what will be said, and every change the reading rules made."),
     "voices": ("voices", "Add, check, compare and exchange voices."),
-    "models": ("models", "Fetch, list and remove models."),
+    "models": ("models", "Fetch, check, repair and convert models."),
     "serve": ("serve", "Run the HTTP service and the studio."),
     "service": ("service", "Install the service so that it starts by itself."),
     "wyoming": ("wyoming", "Serve Home Assistant (Wyoming protocol)."),

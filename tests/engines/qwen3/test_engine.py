@@ -12,7 +12,7 @@ from langdu.engines.qwen3 import reference
 from langdu.engines.qwen3.budget import budget_frames, estimate_s
 from langdu.engines.qwen3.checkpoint import load as load_checkpoint
 from langdu.engines.qwen3.engine import Qwen3Engine, load
-from langdu.errors import ClipError, DependencyError, ModelError, SettingError, VoiceError
+from langdu.errors import ClipError, ModelError, SettingError, VoiceError
 from langdu.synthesis.runner import EngineSpec
 from langdu.voices.persona import BuiltinPersona, ClonePersona, DesignPersona, SpeakerPersona
 
@@ -211,29 +211,3 @@ def test_the_budget_leaves_a_slow_voice_room_and_ends_a_runaway(text, speech_s):
 def test_loading_says_what_is_wrong(spec, error, message):
     with pytest.raises(error, match=message):
         load(spec)
-
-
-def test_another_mlx_in_front_of_the_installed_one_is_named(tmp_path, monkeypatch):
-    (tmp_path / "mlx_audio").mkdir()
-    (tmp_path / "mlx_audio" / "__init__.py").touch()
-    monkeypatch.syspath_prepend(tmp_path)
-    from langdu.engines.qwen3 import environment
-
-    monkeypatch.delitem(__import__("sys").modules, "mlx_audio", raising=False)
-    with pytest.raises(DependencyError, match=str(tmp_path)) as failure:
-        environment.check()
-    assert "PYTHONPATH" in failure.value.hint
-
-
-def test_an_untested_version_is_named(tmp_path, monkeypatch):
-    from langdu.engines.qwen3 import environment
-
-    (tmp_path / "mlx").mkdir()
-    (tmp_path / "mlx" / "__init__.py").touch()
-    facts = tmp_path / "mlx-0.20.0.dist-info"
-    facts.mkdir()
-    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: mlx\nVersion: 0.20.0\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(__import__("sys").modules, "mlx", raising=False)
-    with pytest.raises(DependencyError, match=r"mlx 0.20.0; Langdu is tested with 0.32.4"):
-        environment.check()

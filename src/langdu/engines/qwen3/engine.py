@@ -14,13 +14,14 @@ import numpy.typing as npt
 
 from langdu.engines.base import Audio, Ending, EngineInfo, Event, Failed, Piece, Request, Spoken, Voice
 from langdu.engines.qwen3 import device as devices
-from langdu.engines.qwen3 import environment, frame_step, languages, prompt, voice
+from langdu.engines.qwen3 import frame_step, languages, prompt, voice
 from langdu.engines.qwen3.budget import FRAMES_PER_SECOND, budget_frames
 from langdu.engines.qwen3.checkpoint import Checkpoint, read_json, weight_files
 from langdu.engines.qwen3.checkpoint import load as load_checkpoint
 from langdu.engines.qwen3.codec import Codec, Stream
 from langdu.engines.qwen3.slots import OVERRUN, Frame, Job, Slots, choose_rows
 from langdu.errors import LangduError, ModelError, SettingError, TextError, VoiceError
+from langdu.models.environment import check_environment
 
 if TYPE_CHECKING:
     from langdu.synthesis.runner import EngineSpec
@@ -197,7 +198,7 @@ def load(spec: EngineSpec) -> Qwen3Engine:
     slots, context = int(options["slots"]), int(options["context"])
     if slots < 0 or context < 64:
         raise SettingError(f"{slots} slots of {context} positions: at least 1 of 64 are needed, or 0 for what fits.")
-    environment.check()
+    check_environment()
     path = Path(spec.model).expanduser()
     if not spec.model:
         raise SettingError("The qwen3 engine needs a model.", hint="Name a persona with a model, or use --model.")
