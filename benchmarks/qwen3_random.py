@@ -1,0 +1,87 @@
+"""Qwen3-TTS at its published sizes with random weights: for speed and memory, where the real ones are not to be had.
+
+Its end of speech is never drawn within the frames that a benchmark asks for: requests set `min_new_tokens`.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+SAMPLING = {"min_new_tokens": 1000}
+TRANSCRIPT = "参考音频的转写文本必须填写，否则输出会截断而且内容乱码。" * 2
+TEXT = "这是一次语音合成测试，我们要看看它到底有多快，长文本是否也能稳定地完成。" * 2
+CLIP_S = 8.0
+
+
+def checkpoint(size: str = "1.7b", bits: int = 0) -> Any:
+    """A `Checkpoint` in memory; `bits` of 8, 6 or 4 quantise the talker as published conversions are."""
+    import mlx.core as mx
+    import mlx.nn as nn
+    from mlx.utils import tree_map
+    from mlx_audio.tts.models.qwen3_tts import config as configs
+    from mlx_audio.tts.models.qwen3_tts.qwen3_tts import Model
+    from mlx_audio.tts.models.qwen3_tts.speech_tokenizer import Qwen3TTSSpeechTokenizer
+    from tests import tiny_checkpoint
+
+    from langdu.engines.qwen3.checkpoint import Checkpoint
+    from langdu.engines.qwen3.sampling import Sampling
+    from langdu.engines.qwen3.tokenizer import Tokenizer
+
+    mx.random.seed(0)
+    folder = Path(tempfile.mkdtemp(prefix="qwen3-random-"))
+    ids = tiny_checkpoint.write_tokenizer(folder)
+    wide = {} if size == "0.6b" else {"hidden_size": 2048, "intermediate_size": 6144}
+    talker = configs.Qwen3TTSTalkerConfig(codec_language_id={"chinese": 2055, "english": 2050}, **wide)
+    speaker = configs.Qwen3TTSSpeakerEncoderConfig(enc_dim=talker.hidden_size)
+    tokens = {k: ids[v] for k, v in {
+        "im_start_token_id": "<|im_start|>", "im_end_token_id": "<|im_end|>", "tts_pad_token_id": "<tts_pad>",
+        "tts_bos_token_id": "<tts_text_bos>", "tts_eos_token_id": "<tts_text_eod>"}.items()}  # fmt: skip
+    config = configs.ModelConfig(talker_config=talker, speaker_encoder_config=speaker, tts_model_type="base", **tokens)
+    model = Model(config)
+    model.update(
+        tree_map(lambda p: p.astype(mx.bfloat16) if mx.issubdtype(p.dtype, mx.floating) else p, model.parameters())
+    )
+    if bits:
+        nn.quantize(
+            model, group_size=64, bits=bits,
+            class_predicate=lambda path, m: hasattr(m, "to_quantized") and model.model_quant_predicate(path, m)
+            and m.weight.shape[-1] % 64 == 0,
+        )  # fmt: skip
+    codec = Qwen3TTSSpeechTokenizer(configs.Qwen3TTSTokenizerConfig(
+        encoder_config=configs.Qwen3TTSTokenizerEncoderConfig(), decoder_config=configs.Qwen3TTSTokenizerDecoderConfig()))  # fmt: skip
+    for layer in (
+        *codec.encoder_model.quantizer.rvq_first.vq.layers,
+        *codec.encoder_model.quantizer.rvq_rest.vq.layers,
+    ):
+        layer.codebook.update_in_place()
+    mx.eval(model.parameters(), codec.parameters())
+    model.load_speech_tokenizer(codec)
+    model.eval()
+    codec.eval()
+    device = "cuda" if mx.cuda.is_available() else "metal" if mx.metal.is_available() else "cpu"
+    precision = f"{bits}bit" if bits else "bfloat16"
+    return Checkpoint(model, config, "base", "1b7", Tokenizer(folder), Sampling(), folder, "random", precision, device)
+
+
+def persona() -> Any:
+    """A clone of noise with a transcript; its prompt has about 300 positions."""
+    import numpy as np
+    import soundfile as sf
+
+    from langdu.voices.persona import ClonePersona
+
+    path = Path(tempfile.mkdtemp(prefix="qwen3-clip-")) / "clip.wav"
+    sf.write(path, np.random.default_rng(1).normal(0, 0.1, int(CLIP_S * 24_000)).astype(np.float32), 24_000)
+    return ClonePersona(name="noise", clip=path, transcript=TRANSCRIPT, settings=SAMPLING)
+
+
+def engine(found: Any, slots: int, context: int = 2048) -> Any:
+    from langdu.engines.qwen3.engine import Qwen3Engine
+
+    return Qwen3Engine(found, slots=slots, context=context, cache=Path(tempfile.mkdtemp(prefix="qwen3-cache-")))
