@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from langdu.engines.base import Audio
 from langdu.errors import SettingError
@@ -22,6 +23,8 @@ FLOOR_WINDOW_S = 0.5
 MOST_GAIN_DB = 24.0
 """A take further off than this is not speech at another level; it is left for the verdict to name."""
 LOOKAHEAD_S = 0.005
+SURELY = 0.5
+"""Speech whose samples stay 6 dB under the ceiling has no peak between them that reaches it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,16 +111,27 @@ def limit(audio: Audio, sample_rate_hz: int, ceiling_db: float) -> Audio:
     window no longer than that hold, so the smoothed gain never exceeds what any peak needs.
     """
     ceiling = 10 ** (ceiling_db / 20)
-    peaks = _peaks(audio)
-    if not len(audio) or float(peaks.max()) <= ceiling:
+    if not len(audio) or float(np.abs(audio).max()) <= SURELY * ceiling:
         return audio
-    need = np.minimum(1.0, ceiling / np.maximum(peaks, 1e-9))
+    peaks = _peaks(audio)
+    if float(peaks.max()) <= ceiling:
+        return audio
     half = max(1, int(LOOKAHEAD_S * sample_rate_hz))
-    padded = np.pad(need, 2 * half, mode="edge")
-    held = np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1).min(axis=1)
-    window = np.hanning(2 * half + 3)[1:-1]
-    smooth = np.convolve(held, window / window.sum(), "valid")
-    return (audio * smooth).astype(np.float32)
+    need = np.minimum(1.0, ceiling / np.maximum(peaks, 1e-9))
+    held = _running_minimum(np.pad(need, 2 * half, mode="edge"), 2 * half + 1)
+    total = np.cumsum(np.concatenate(([0.0], held)))
+    smooth = (total[2 * half + 1 :] - total[: -2 * half - 1]) / (2 * half + 1)
+    return (audio * np.minimum(smooth, 1.0)).astype(np.float32)
+
+
+def _running_minimum(values: npt.NDArray[np.floating[Any]], width: int) -> npt.NDArray[np.floating[Any]]:
+    """Minimum over each window of `width`, by doubling: (n,) -> (n - width + 1,)."""
+    reach = 1
+    while reach < width:
+        step = min(reach, width - reach)
+        values = np.minimum(values[:-step], values[step:])
+        reach += step
+    return values
 
 
 def _peaks(audio: Audio) -> Audio:
