@@ -121,7 +121,7 @@ def limit(audio: Audio, sample_rate_hz: int, ceiling_db: float) -> Audio:
     held = _running_minimum(np.pad(need, 2 * half, mode="edge"), 2 * half + 1)
     total = np.cumsum(np.concatenate(([0.0], held)))
     smooth = (total[2 * half + 1 :] - total[: -2 * half - 1]) / (2 * half + 1)
-    return (audio * np.minimum(smooth, 1.0)).astype(np.float32)
+    return np.asarray(audio * np.minimum(smooth, 1.0), np.float32)
 
 
 def _running_minimum(values: npt.NDArray[np.floating[Any]], width: int) -> npt.NDArray[np.floating[Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -58,9 +59,7 @@ def cues(
     return _tidy(found, end_s)
 
 
-def word_starts(
-    text: str, start_s: float, end_s: float, heard: Sequence[HeardWord]
-) -> list[tuple[str, float]]:
+def word_starts(text: str, start_s: float, end_s: float, heard: Sequence[HeardWord]) -> list[tuple[str, float]]:
     """When each word (or Han character) of `text` begins; rising, inside the chunk.
 
     Heard words are laid along the written ones by edit distance; what was not heard lies evenly between its
@@ -85,7 +84,7 @@ def word_starts(
                 known.setdefault(op.src_start + offset, min(max(times[op.dest_start + offset], start_s), end_s))
     places = [*sorted(known), len(words)]
     starts: list[float] = []
-    for left, right in zip(places, places[1:], strict=False):
+    for left, right in itertools.pairwise(places):
         low, high = known[left], known.get(right, end_s)
         starts.extend(low + max(0.0, high - low) * step / (right - left) for step in range(right - left))
     for index in range(1, len(starts)):

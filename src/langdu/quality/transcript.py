@@ -41,12 +41,18 @@ class Heard:
 
 
 class Checker:
-    """A Whisper model by catalogue name, loaded when it is first needed. Not for several threads at once."""
+    """A Whisper model by catalogue name, loaded when it is first needed. Not for several threads at once.
+
+    `words` makes every hearing bring word times.
+    """
 
     MODEL = "whisper-base"
 
-    def __init__(self, model: str = MODEL, *, threads: int = 2, folder: Path | None = None) -> None:
+    def __init__(
+        self, model: str = MODEL, *, threads: int = 2, folder: Path | None = None, words: bool = False
+    ) -> None:
         self.model = model
+        self._words = words
         self._threads, self._folder = threads, folder
 
     @functools.cached_property
@@ -65,6 +71,7 @@ class Checker:
 
     def hear(self, audio: Audio, sample_rate_hz: int, language: str | None = None, *, words: bool = False) -> Heard:
         """Transcribe mono samples. `language` of None lets the model decide; `words` adds word times."""
+        words = words or self._words
         sound = resample(audio, sample_rate_hz, RATE_HZ)
         spans = speech_spans(sound, RATE_HZ)
         speech_s = sum(end - start for start, end in spans)

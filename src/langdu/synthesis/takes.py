@@ -138,7 +138,8 @@ class TakeStore:
         """Make this the take of its key, whatever its verdict."""
         with self._writing() as db:
             db.execute(
-                "update takes set state = 'made' where state = 'accepted' and key = (select key from takes where id = ?)",
+                "update takes set state = 'made'"
+                " where state = 'accepted' and key = (select key from takes where id = ?)",
                 (take,),
             )
             db.execute("update takes set state = 'accepted' where id = ?", (take,))
@@ -276,7 +277,9 @@ class TakeStore:
             finally:
                 path.unlink(missing_ok=True)
         except (OSError, soundfile.LibsndfileError) as error:
-            raise CapacityError(f"A take cannot be kept in {self.folder} ({error}).", hint="Is the disk full?") from None
+            raise CapacityError(
+                f"A take cannot be kept in {self.folder} ({error}).", hint="Is the disk full?"
+            ) from None
         return digest, size, shift
 
     def _path(self, sound: str) -> Path:
@@ -284,11 +287,11 @@ class TakeStore:
 
 
 def _kept(row: tuple[Any, ...]) -> Kept:
-    *plain, facts, verdict, rank, made, used = row
-    return Kept(
-        *plain, facts=json.loads(facts), verdict=json.loads(verdict) if verdict else None,
-        rank=tuple(json.loads(rank)) if rank else None, made=made, used=used,
-    )  # fmt: skip
+    fields = dict(zip(COLUMNS.split(", "), row, strict=True))
+    fields["facts"] = json.loads(fields["facts"])
+    fields["verdict"] = json.loads(fields["verdict"]) if fields["verdict"] else None
+    fields["rank"] = tuple(json.loads(fields["rank"])) if fields["rank"] else None
+    return Kept(**fields)
 
 
 def _tuples(engine: dict[str, Any]) -> dict[str, Any]:
