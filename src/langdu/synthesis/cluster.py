@@ -75,27 +75,25 @@ class Cluster:
         done: queue.Queue[Any] = queue.Queue()
         under_way: dict[str, tuple[Any, Job]] = {}
         ended = False
-        while not ended or under_way:
+        while not self._closed and (not ended or under_way):
             while not ended and len(under_way) < AHEAD * self.workers:
                 job = next(source, _END)
                 if isinstance(job, _End):
                     ended = True
-                elif job is None:
                     break
-                else:
-                    future = self._send(job)
-                    under_way[future.key] = (future, job)
-                    future.add_done_callback(done.put)
                 if job is None:
                     break
+                future = self._send(job)
+                under_way[future.key] = (future, job)
+                future.add_done_callback(done.put)
+            if ended and not under_way:
+                return
             try:
                 future = done.get(timeout=POLL_S)
             except queue.Empty:
-                if self._closed:
-                    return
                 continue
-            _, job = under_way.pop(future.key)
-            yield self._outcome(future, job)
+            _, said = under_way.pop(future.key)
+            yield self._outcome(future, said)
 
     def _send(self, job: Job) -> Any:
         chunk = job.chunk

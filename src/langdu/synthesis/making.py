@@ -19,6 +19,7 @@ from typing import Any
 
 from langdu.engines.base import Failed
 from langdu.errors import LangduError, by_code
+from langdu.quality.transcript import Word
 from langdu.quality.verdict import Reference, Verdict, judge, rank, seed_for
 from langdu.synthesis.model import Chunk, Take
 from langdu.synthesis.runner import EngineSpec, Job, Runner
@@ -26,7 +27,8 @@ from langdu.synthesis.takes import Kept, TakeStore
 
 MOST_UNJUDGED = 32
 """Takes waiting for the judge before speaking pauses."""
-Judge = Callable[[Chunk, Take], Verdict]
+Judge = Callable[[Chunk, Take], tuple[Verdict, tuple[Word, ...]]]
+"""A verdict, and when each word of the chunk is said (seconds of the take; () where that is not known)."""
 
 
 @dataclass(slots=True)
@@ -200,8 +202,8 @@ class Maker:
                     self._want(chunk, kept.attempt)
                     self._change.notify_all()
                 continue
-            verdict = self._judge(chunk, take)
-            kept = self._store.judged(kept.id, as_facts(verdict), rank(verdict))
+            verdict, words = self._judge(chunk, take)
+            kept = self._store.judged(kept.id, as_facts(verdict, words), rank(verdict))
             again = verdict.outcome == "fault" and kept.attempt <= self._retries and not take.engine.deterministic
             if again:
                 with self._change:
@@ -227,11 +229,14 @@ class Ear:
         from langdu.quality.transcript import Checker
 
         model_dir(model)  # missing: said before the work, not after it
-        self._checker = Checker(model, threads=1, words=True)
+        self._checker = Checker(model, threads=1)
         self._references: dict[str, Reference] = {}
 
-    def __call__(self, chunk: Chunk, take: Take) -> Verdict:
-        return judge(chunk, take, checker=self._checker, reference=self._reference(chunk))
+    def __call__(self, chunk: Chunk, take: Take) -> tuple[Verdict, tuple[Word, ...]]:
+        verdict = judge(chunk, take, checker=self._checker, reference=self._reference(chunk))
+        if verdict.heard is None or verdict.outcome == "fault":
+            return verdict, ()
+        return verdict, self._checker.align(take.audio, take.sample_rate_hz, chunk.text, chunk.language)
 
     def _reference(self, chunk: Chunk) -> Reference | None:
         """The voice of a clone's clip; other personas have no recording to be compared with."""
@@ -247,9 +252,8 @@ class Ear:
         return self._references[key]
 
 
-def as_facts(verdict: Verdict) -> dict[str, Any]:
+def as_facts(verdict: Verdict, words: tuple[Word, ...] = ()) -> dict[str, Any]:
     """A verdict as it is kept: its dict, and the words as [text, start, end] in seconds of the take."""
-    words = verdict.heard.words if verdict.heard is not None else ()
     times = [[word.text, round(word.start_s, 3), round(word.end_s, 3)] for word in words]
     return verdict.as_dict() | {"words": times}
 

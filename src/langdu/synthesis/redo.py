@@ -27,7 +27,7 @@ def redo(wanted: ProjectChunk, store: TakeStore, *, seed: int | None, check: boo
     take = replace(outcome.take, attempt=attempt)
     kept = store.add(take)
     if ear is not None:
-        verdict = ear(chunk, take)
-        kept = store.judged(kept.id, as_facts(verdict), rank(verdict))
+        verdict, words = ear(chunk, take)
+        kept = store.judged(kept.id, as_facts(verdict, words), rank(verdict))
     store.accept(kept.id)
     return store.get(kept.id), take.engine.deterministic
