@@ -102,6 +102,8 @@ class Renderer:
         """Chapters of this file; one without sound is left out."""
         head = round(self.profile.head_s * self.rate_hz)
         begun = [(title, head + at if at else 0) for title, at in self._chapters if at >= 0]
+        if not begun:
+            return []
         ends = [at for _, at in begun[1:]] + [self.samples]
         return [
             Mark(title, at / self.rate_hz, end / self.rate_hz)

@@ -163,11 +163,21 @@ class TakeStore:
         return [_kept(row) for row in rows]
 
     def choice(self, key: str) -> Kept | None:
-        """The take to use: the accepted one, else the best judged, else the oldest; none that was rejected."""
-        usable = [kept for kept in self.of(key) if kept.state != "rejected"]
+        """The take to use: the accepted one, else the best judged, else the oldest; none that was rejected.
+
+        A take whose file is gone or cut short is dropped on the way.
+        """
+        usable = [kept for kept in self.of(key) if kept.state != "rejected" and self._there(kept)]
         if not usable:
             return None
         return min(usable, key=lambda k: (k.state != "accepted", k.rank is None, k.rank or (), k.id))
+
+    def _there(self, kept: Kept) -> bool:
+        path = self._path(kept.sound)
+        if path.is_file() and path.stat().st_size == kept.bytes:
+            return True
+        self.forget(kept.sound)
+        return False
 
     def load(self, kept: Kept) -> Audio | None:
         """The sound, shape (samples,). None when its file is gone or damaged; its rows are then dropped."""
