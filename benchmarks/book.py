@@ -60,7 +60,7 @@ def long_book(folder: Path) -> dict[str, Any]:
     paragraphs = [Paragraph(f"第{n}段。{line}") for n in range(count)]
     sections = tuple(Section(f"第{n}章", tuple(paragraphs[n::60])) for n in range(60))
     base = BookRequest(Document("长书", "", "zh", sections), folder / "long.m4b", voice="tone", check=False)
-    wanted = replace(base, workers=2, engine_options={"speech_s": 0.2})
+    wanted = replace(base, workers=2, engine_options={"speech_s": 0.04})
     summary = Book(wanted).make()
     return {
         "characters": sum(len(p.text) for p in paragraphs), "chunks": summary.chunks, "said": summary.said,

@@ -84,3 +84,20 @@ def test_a_second_pass_corrects_what_the_first_missed() -> None:
 
     levels = Levels(-20.0, -0.5, -0.6, -21.0, -90.0, 60.0)
     assert tuned(PROFILES["podcast"], levels, Tuning()) == Tuning(1.0, pytest.approx(-0.8))
+
+
+def test_an_encoder_that_fails_leaves_no_file_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from langdu.audio.encode import Writer
+    from langdu.errors import OutputError
+
+    def full(self: Writer, block: object) -> None:
+        raise OutputError("disk full")
+
+    monkeypatch.setattr(Writer, "write", full)
+    with (
+        pytest.raises(OutputError, match="disk full"),
+        Renderer(tmp_path / "a.wav", RATE, PROFILES["none"]) as renderer,
+    ):
+        for _ in range(20):
+            renderer.add(take(-18), RATE, 0.25)
+    assert list(tmp_path.iterdir()) == []

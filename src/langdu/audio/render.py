@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from langdu.audio.av_encode import Mark, Tags
+from langdu.audio.background import Background
 from langdu.audio.encode import Writer
 from langdu.audio.join import KEEP_S, Joiner, fade, sound_span
 from langdu.audio.loudness import Levels, Meter, Profile, gain_db, limit
@@ -54,14 +55,24 @@ class Renderer:
 
     def __enter__(self) -> Renderer:
         self._writer.__enter__()
+        self._background = Background(self._writer.write)
         self._write([np.zeros(round(self.profile.head_s * self.rate_hz), np.float32)])
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if kind is None:
+        if kind is not None:
+            self._background.abandon()
+            self._writer.__exit__(kind, error, trace)
+            return
+        try:
             self._write([np.zeros(round(self.profile.tail_s * self.rate_hz), np.float32)])
-            self._writer.chapters = self.marks()
-        self._writer.__exit__(kind, error, trace)
+            self._background.close()
+        except BaseException as failure:
+            self._background.abandon()
+            self._writer.__exit__(type(failure), failure, None)
+            raise
+        self._writer.chapters = self.marks()
+        self._writer.__exit__(None, None, None)
 
     def chapter(self, title: str) -> None:
         """The next take begins a chapter."""
@@ -95,7 +106,7 @@ class Renderer:
     def _write(self, blocks: Iterator[Audio] | list[Audio]) -> None:
         for block in blocks:
             if len(block):
-                self._writer.write(block)
+                self._background.put(block)
                 self.samples += len(block)
 
     def marks(self) -> Sequence[Mark]:
