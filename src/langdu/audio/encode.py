@@ -10,20 +10,23 @@ import os
 import struct
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
+from langdu.audio.av_encode import AvEncoder, Mark, Tags
 from langdu.engines.base import Audio
-from langdu.errors import DependencyError, OutputError
+from langdu.errors import OutputError
 
 FORMATS = {
     "wav": ("WAV", "PCM_16"), "flac": ("FLAC", "PCM_16"), "mp3": ("MP3", "MPEG_LAYER_III"), "ogg": ("OGG", "VORBIS"),
     "opus": ("OGG", "OPUS"), "pcm": ("RAW", "PCM_16"),
 }  # fmt: skip
-AAC_FORMATS = {"m4a": "ipod", "m4b": "ipod", "aac": "adts"}
+AAC_FORMATS = ("m4a", "m4b", "aac")
+TAGGED = ("mp3", "flac", "opus")
+"""Written by PyAV where tags, a cover or a bit rate are asked for; libsndfile has no way to."""
 OPUS_RATES_HZ = (8000, 12000, 16000, 24000, 48000)
 
 
@@ -48,12 +51,15 @@ class Writer:
         format: str | None = None,
         overwrite: bool = True,
         bit_rate: int | None = None,
+        tags: Tags | None = None,
     ) -> None:
         self.target = str(target)
         self.format = format_of(self.target, format)
         self.sample_rate_hz = sample_rate_hz
         self.samples = 0
-        self._overwrite, self._bit_rate = overwrite, bit_rate
+        self.chapters: Sequence[Mark] = ()
+        """Set before the end; m4a and m4b keep them."""
+        self._overwrite, self._bit_rate, self._tags = overwrite, bit_rate, tags
         self._temporary: Path | None = None
         self._sink: _Sink | None = None
 
@@ -84,6 +90,7 @@ class Writer:
             self._abort()
             return
         try:
+            self._sink.chapters = self.chapters
             self._sink.close()
             if self._temporary is not None:
                 self._temporary.replace(self.target)
@@ -107,8 +114,8 @@ class Writer:
         mask = os.umask(0)
         os.umask(mask)
         self._temporary.chmod(0o666 & ~mask)
-        if self.format in AAC_FORMATS:
-            return _Aac(self._temporary, self.format, self.sample_rate_hz, self._bit_rate)
+        if self.format in AAC_FORMATS or (self.format in TAGGED and (self._tags or self._bit_rate)):
+            return _Av(self._temporary, self.format, self.sample_rate_hz, self._bit_rate, self._tags)
         return _SoundFile(self._temporary, self.format, self.sample_rate_hz)
 
     def _abort(self) -> None:
@@ -131,6 +138,8 @@ def write(target: str | Path, blocks: Iterable[Audio], sample_rate_hz: int, *, f
 
 
 class _Sink:
+    chapters: Sequence[Mark] = ()
+
     def write(self, block: Audio) -> None: ...
     def close(self) -> None: ...
     def abort(self) -> None:
@@ -179,9 +188,9 @@ class StreamEncoder:
     def __init__(self, name: str, sample_rate_hz: int) -> None:
         self._name, self._rate = name, sample_rate_hz
         self._started = False
-        self._encoder: _AvEncoder | None = None
+        self._encoder: AvEncoder | None = None
         if name not in ("wav", "pcm"):
-            self._encoder = _AvEncoder(name, sample_rate_hz)
+            self._encoder = AvEncoder(name, sample_rate_hz)
 
     def encode(self, block: Audio) -> bytes:
         if self._encoder is not None:
@@ -215,75 +224,12 @@ def streamed_wav_header(sample_rate_hz: int) -> bytes:
     )
 
 
-AV_STREAMS = {
-    "mp3": ("mp3", "libmp3lame", "s16p"), "opus": ("ogg", "libopus", "flt"), "ogg": ("ogg", "libopus", "flt"),
-    "aac": ("adts", "aac", "fltp"), "flac": ("flac", "flac", "s16"), "m4a": ("ipod", "aac", "fltp"),
-    "m4b": ("ipod", "aac", "fltp"),
-}  # fmt: skip
-
-
-def _av() -> Any:
-    try:
-        import av
-    except ImportError:
-        hint = 'Run: pip install "langdu[book]"'
-        raise DependencyError("PyAV is not installed; it writes AAC and streams mp3.", hint=hint) from None
-    return av
-
-
-class _Growing:
-    """A write-only stream for PyAV that gives its bytes away; without seek, so headers are final."""
-
-    def __init__(self) -> None:
-        self.waiting = bytearray()
-
-    def write(self, data: bytes) -> int:
-        self.waiting += data
-        return len(data)
-
-    def take(self) -> bytes:
-        data = bytes(self.waiting)
-        self.waiting.clear()
-        return data
-
-
-class _AvEncoder:
-    def __init__(self, name: str, sample_rate_hz: int, target: Any = None, bit_rate: int | None = None) -> None:
-        av = _av()
-        container, codec, self._layout_format = AV_STREAMS[name]
-        self._bytes = _Growing()
-        self._container = av.open(target or self._bytes, "w", format=container)
-        self._stream = self._container.add_stream(codec, rate=sample_rate_hz, layout="mono")
-        self._stream.bit_rate = bit_rate or (64_000 if name == "opus" else 96_000)
-        self._rate = sample_rate_hz
-        self._resampler = av.AudioResampler(self._layout_format, "mono", sample_rate_hz)
-        self._at = 0
-
-    def encode(self, block: Audio) -> bytes:
-        if len(block):
-            frame = _av().AudioFrame.from_ndarray(np.ascontiguousarray(block, np.float32)[None], "flt", "mono")
-            frame.sample_rate, frame.pts = self._rate, self._at
-            self._at += len(block)
-            for ready in self._resampler.resample(frame):
-                self._mux(ready)
-        return self._bytes.take()
-
-    def _mux(self, frame: Any) -> None:
-        for packet in self._stream.encode(frame):
-            self._container.mux(packet)
-
-    def finish(self) -> bytes:
-        self._mux(None)
-        self._container.close()
-        return self._bytes.take()
-
-
-class _Aac(_Sink):
-    def __init__(self, target: Path, name: str, sample_rate_hz: int, bit_rate: int | None) -> None:
-        self._encoder = _AvEncoder(name, sample_rate_hz, str(target), bit_rate)
+class _Av(_Sink):
+    def __init__(self, target: Path, name: str, sample_rate_hz: int, bit_rate: int | None, tags: Tags | None) -> None:
+        self._encoder = AvEncoder(name, sample_rate_hz, str(target), bit_rate, tags)
 
     def write(self, block: Audio) -> None:
         self._encoder.encode(block)
 
     def close(self) -> None:
-        self._encoder.finish()
+        self._encoder.finish(self.chapters)

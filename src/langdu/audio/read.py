@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -69,3 +70,18 @@ def downmix(channels: Audio) -> Audio:
     if float(np.mean(mean.astype(np.float64) ** 2)) < 0.5 * float(power[loudest]):
         return np.ascontiguousarray(channels[:, loudest])
     return np.asarray(mean, np.float32)
+
+
+def blocks_of(path: Path | str) -> Iterator[tuple[Audio, int]]:
+    """A file of any length, decoded block by block: (mono samples, rate in Hz). Channels are averaged."""
+    import av
+
+    try:
+        with av.open(str(path)) as container:
+            stream = container.streams.audio[0]
+            resampler = av.AudioResampler("flt", "mono", stream.rate)
+            for frame in container.decode(stream):
+                for out in resampler.resample(frame):
+                    yield out.to_ndarray()[0], int(stream.rate)
+    except (av.FFmpegError, IndexError) as error:
+        raise DocumentError(f"{path} cannot be decoded ({error}).") from None

@@ -16,11 +16,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "say": ("say", "Say a text: play it, or write a file."),
     "verify": ("verify", "Listen to a file and compare it with its text."),
     "script": ("script", "Show what will be said, and every change the reading rules made."),
+    "book": ("book", "Make one verified file from a long document."),
+    "takes": ("takes", "List, play, redo, accept or reject the takes of a book."),
     "voices": ("voices", "Add, check, compare and exchange voices."),
     "models": ("models", "Fetch, check, repair and convert models."),
     "serve": ("serve", "Run the HTTP service and the studio."),
     "service": ("service", "Install the service so that it starts by itself."),
     "wyoming": ("wyoming", "Serve Home Assistant (Wyoming protocol)."),
+    "worker": ("worker", "Join a Dask cluster as a speaking worker."),
     "mcp": ("mcp", "Serve agents (Model Context Protocol)."),
 }
 

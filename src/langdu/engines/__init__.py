@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from langdu.errors import EngineError, SettingError
 
 if TYPE_CHECKING:
-    from langdu.engines.base import Engine
+    from langdu.engines.base import Engine, EngineInfo
     from langdu.synthesis.runner import EngineSpec
 
 ENGINES = {
@@ -34,3 +34,13 @@ def load(spec: EngineSpec) -> Engine:
     module = importlib.import_module(ENGINES[spec.engine])
     engine: Engine = module.load(spec)
     return engine
+
+
+def describe(spec: EngineSpec) -> EngineInfo | None:
+    """What `load` would report, without loading; None where the engine cannot say. Same errors as `load`."""
+    if spec.engine not in ENGINES or importlib.util.find_spec(ENGINES[spec.engine]) is None:
+        return None
+    module = importlib.import_module(ENGINES[spec.engine])
+    found = getattr(module, "describe", None)
+    info: EngineInfo | None = found(spec) if found is not None else None
+    return info

@@ -37,12 +37,7 @@ def tone(text: str, seed: int = 0, seconds_per_character: float = SECONDS_PER_CH
 class ToneEngine:
     def __init__(self, spec: EngineSpec) -> None:
         self._options = spec.options
-        slots = int(spec.options.get("slots", 1))
-        self.info = EngineInfo(
-            engine="tone", model="tone", revision="1", precision="float32", device="cpu",
-            sample_rate_hz=RATE_HZ,
-            batched=slots > 1, slots=slots, languages=("zh", "en", "ja"), can_speed=True,
-        )  # fmt: skip
+        self.info = describe(spec)
 
     def prepare(self, persona: Persona) -> Voice:
         return Voice(key=persona.content_hash(), language=persona.language)
@@ -95,3 +90,11 @@ class ToneEngine:
 
 def load(spec: EngineSpec) -> ToneEngine:
     return ToneEngine(spec)
+
+
+def describe(spec: EngineSpec) -> EngineInfo:
+    slots = int(spec.options.get("slots", 1))
+    return EngineInfo(
+        engine="tone", model="tone", revision="1", precision="float32", device="cpu", sample_rate_hz=RATE_HZ,
+        batched=slots > 1, slots=slots, languages=("zh", "en", "ja"), can_speed=True,
+    )  # fmt: skip

@@ -5,6 +5,7 @@ Rates of zero crossings are brought to 24 kHz, where the limits people share for
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -143,9 +144,19 @@ def loudness(audio: Audio, sample_rate_hz: int) -> float:
     size = int(0.4 * sample_rate_hz)
     if len(audio) < size:
         audio = np.pad(audio, (0, size - len(audio)))
+    return gated_lufs(block_powers(audio, sample_rate_hz))
+
+
+def block_powers(audio: Audio, sample_rate_hz: int) -> npt.NDArray[np.float64]:
+    """K-weighted mean square of each 400 ms block, every 100 ms; (blocks,)."""
+    size = int(0.4 * sample_rate_hz)
     blocks = np.lib.stride_tricks.sliding_window_view(audio, size)[:: size // 4]
-    weight = _k_weight(np.fft.rfftfreq(size, 1 / sample_rate_hz))
-    powers = np.array([2 * np.sum(np.abs(np.fft.rfft(b)) ** 2 * weight) / size**2 for b in blocks])
+    weight = _k_weight_of(size, sample_rate_hz)
+    return np.array([2 * np.sum(np.abs(np.fft.rfft(b)) ** 2 * weight) / size**2 for b in blocks])
+
+
+def gated_lufs(powers: npt.NDArray[np.float64]) -> float:
+    """Integrated loudness of block powers, by both gates of BS.1770-4."""
     kept = powers[_lufs(powers) > -70]
     if not len(kept):
         return FLOOR_DB
@@ -155,6 +166,11 @@ def loudness(audio: Audio, sample_rate_hz: int) -> float:
 
 def _lufs(powers: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return -0.691 + 10 * np.log10(np.maximum(powers, 1e-12))
+
+
+@functools.lru_cache(maxsize=8)
+def _k_weight_of(size: int, sample_rate_hz: int) -> npt.NDArray[np.float64]:
+    return _k_weight(np.fft.rfftfreq(size, 1 / sample_rate_hz))
 
 
 def _k_weight(frequencies: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.float64]:

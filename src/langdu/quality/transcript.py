@@ -48,6 +48,7 @@ class Checker:
     def __init__(self, model: str = MODEL, *, threads: int = 2, folder: Path | None = None) -> None:
         self.model = model
         self._threads, self._folder = threads, folder
+        self._last: tuple[Any, Any] | None = None
 
     @functools.cached_property
     def _whisper(self) -> Any:
@@ -59,9 +60,19 @@ class Checker:
         from langdu.models.store import model_dir
 
         folder = self._folder or model_dir(self.model)
-        return WhisperModel(
+        model = WhisperModel(
             str(folder), device="cpu", compute_type="int8", cpu_threads=self._threads, local_files_only=True
         )
+        encode = model.encode
+
+        def encoded(features: Any) -> Any:
+            # The encoder is most of the work, and `align` mostly asks for what `hear` has just encoded.
+            if self._last is None or not np.array_equal(self._last[0], features):
+                self._last = (features, encode(features))
+            return self._last[1]
+
+        model.encode = encoded
+        return model
 
     def hear(self, audio: Audio, sample_rate_hz: int, language: str | None = None, *, words: bool = False) -> Heard:
         """Transcribe mono samples. `language` of None lets the model decide; `words` adds word times."""
@@ -83,6 +94,29 @@ class Checker:
         times = tuple(Word(w.word, w.start, w.end) for s in found for w in (s.words or ())) if words else ()
         return Heard(text, info.language, speech_s, probability, times)
 
+    def align(self, audio: Audio, sample_rate_hz: int, text: str, language: str) -> tuple[Word, ...]:
+        """When each word of `text` is said, by the attention of the model on the sound; () over 30 s.
+
+        Word times of `transcribe` are not used: with them Whisper starts over after the last word, and where
+        only silence is left it makes words up.
+        """
+        from faster_whisper.audio import pad_or_trim
+        from faster_whisper.tokenizer import Tokenizer
+
+        sound = resample(audio, sample_rate_hz, RATE_HZ)
+        if not len(sound) or len(sound) > 30 * RATE_HZ:
+            return ()
+        model = self._whisper
+        tokenizer = Tokenizer(model.hf_tokenizer, True, task="transcribe", language=language)
+        tokens = tokenizer.encode(text)
+        if not tokens or len(tokens) > MOST_TOKENS:
+            return ()
+        features = model.feature_extractor(sound)
+        frames = features.shape[-1] - 1
+        encoded = model.encode(pad_or_trim(features[:, :frames]))
+        (found,) = model.find_alignment(tokenizer, [tokens], encoded, frames)
+        return tuple(Word(w["word"], float(w["start"]), float(w["end"])) for w in found if w["word"].strip())
+
     def hear_pieces(self, audio: Audio, sample_rate_hz: int, language: str | None = None) -> Heard:
         """Transcribe pause by pause, each piece alone: a sentence said twice is then written twice.
 
@@ -96,6 +130,8 @@ class Checker:
         return Heard(text, language or "", sum(p.speech_s for p in pieces), probability)
 
 
+MOST_TOKENS = 400
+"""Whisper's decoder holds 448."""
 PIECE_S = 1.0
 """Pieces under a second are heard badly and go with the next one."""
 

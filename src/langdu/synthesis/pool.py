@@ -128,9 +128,12 @@ class Pool:
         return list(self._peaks.values())
 
     def run(self, jobs: Iterable[Job | None]) -> Iterator[Outcome]:
-        """Outcomes as they finish. Raises the workers' own error when none can be started."""
+        """Outcomes as they finish; ends soon after another thread closes the pool.
+
+        Raises the workers' own error when none can be started.
+        """
         source = _Source(iter(jobs))
-        while True:
+        while not self._closed:
             for seat in self._seats:
                 while seat.ready and len(seat.jobs) < self._capacity():
                     job = source.next(seat.number, alone=self.workers == 1)

@@ -49,7 +49,9 @@ class Runner(Protocol):
     before it is `failed`. Closing the runner, or leaving `run` early, stops all work and leaves no process.
     """
 
-    info: EngineInfo
+    @property
+    def info(self) -> EngineInfo: ...
+
     workers: int
     load_seconds: float
     """Process start to ready, of the slowest worker."""

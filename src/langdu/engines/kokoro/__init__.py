@@ -1,5 +1,5 @@
 """Kokoro-82M on ONNX Runtime: the built-in voices. Serial: a pool of processes is how it uses cores."""
 
-from langdu.engines.kokoro.engine import KokoroEngine, load
+from langdu.engines.kokoro.engine import KokoroEngine, describe, load
 
-__all__ = ["KokoroEngine", "load"]
+__all__ = ["KokoroEngine", "describe", "load"]

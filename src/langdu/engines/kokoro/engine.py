@@ -46,10 +46,7 @@ class KokoroEngine:
         finally:
             warming.join()
         self._voices: dict[str, str] = {}
-        self.info = EngineInfo(
-            engine="kokoro", model="kokoro", revision=revision(folder), precision="int8", device="cpu",
-            sample_rate_hz=RATE_HZ, languages=("zh", "en", "ja"), can_speed=True, deterministic=True,
-        )  # fmt: skip
+        self.info = info_of(folder)
 
     def prepare(self, persona: Persona) -> Voice:
         """Raises VoiceError for a persona that is not a built-in voice."""
@@ -138,11 +135,27 @@ class KokoroEngine:
 
 def load(spec: EngineSpec) -> KokoroEngine:
     """Options: `threads` (default 1), `warm` (language whose dictionaries load ahead)."""
+    threads, warm = int(spec.options.get("threads", 1)), str(spec.options.get("warm", "zh"))
+    return KokoroEngine(_folder(spec), threads=threads, warm=warm)
+
+
+def describe(spec: EngineSpec) -> EngineInfo:
+    """The engine's facts by its files alone, in milliseconds."""
+    return info_of(_folder(spec))
+
+
+def _folder(spec: EngineSpec) -> Path:
     from langdu.models.store import model_dir
 
     path = Path(spec.model).expanduser()
-    folder = path if spec.model and path.is_dir() else model_dir(spec.model or "kokoro")
-    return KokoroEngine(folder, threads=int(spec.options.get("threads", 1)), warm=str(spec.options.get("warm", "zh")))
+    return path if spec.model and path.is_dir() else model_dir(spec.model or "kokoro")
+
+
+def info_of(folder: Path) -> EngineInfo:
+    return EngineInfo(
+        engine="kokoro", model="kokoro", revision=revision(folder), precision="int8", device="cpu",
+        sample_rate_hz=RATE_HZ, languages=("zh", "en", "ja"), can_speed=True, deterministic=True,
+    )  # fmt: skip
 
 
 def revision(folder: Path) -> str:

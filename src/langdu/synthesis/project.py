@@ -1,0 +1,100 @@
+"""The project file of a book: which chunks it has and where it was written, for `langdu takes` and overwriting.
+
+It lies beside the output as `NAME.langdu.json` and can be moved with it; `last-book` in the data folder names
+the project made last. It is no cache: without it the next run still finds every take by its key.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from langdu.errors import DocumentError, InputError
+from langdu.settings import settings
+from langdu.synthesis.model import Chunk
+from langdu.synthesis.runner import EngineSpec
+from langdu.voices.library import write_atomic
+from langdu.voices.persona import PERSONA
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectChunk:
+    name: str
+    key: str
+    text: str
+    language: str
+    persona: dict[str, Any]
+    spec: dict[str, Any]
+    speed: float
+    pause_after_s: float
+
+    def chunk(self) -> Chunk:
+        chapter, number = self.name.split(".")
+        persona = PERSONA.validate_python(self.persona)
+        return Chunk(
+            0, int(chapter) - 1, int(number), self.text, self.language, persona, self.pause_after_s, self.key,
+            speed=self.speed,
+        )  # fmt: skip
+
+    def engine(self) -> EngineSpec:
+        return EngineSpec(**self.spec)
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    source: str
+    output: str
+    chunks: tuple[ProjectChunk, ...]
+    outputs: tuple[str, ...] = ()
+    """Every file of sound that was written."""
+    version: int = field(default=VERSION)
+
+    def find(self, name: str) -> ProjectChunk:
+        """The chunk called `chapter.number`. InputError says which there are."""
+        for chunk in self.chunks:
+            if chunk.name == name:
+                return chunk
+        last = self.chunks[-1].name if self.chunks else "none"
+        raise InputError(f'There is no chunk "{name}" in {self.output}.', hint=f"Chunks run from 1.1 to {last}.")
+
+    def save(self) -> None:
+        path = path_of(self.output)
+        write_atomic(path, (json.dumps(asdict(self), ensure_ascii=False, indent=1) + "\n").encode())
+        settings().data_dir.mkdir(parents=True, exist_ok=True)
+        write_atomic(_last(), f"{path}\n".encode())
+
+
+def project_chunk(chunk: Chunk, spec: EngineSpec) -> ProjectChunk:
+    return ProjectChunk(
+        chunk.name, chunk.key, chunk.text, chunk.language, PERSONA.dump_python(chunk.persona, mode="json"),
+        asdict(spec), chunk.speed, chunk.pause_after_s,
+    )  # fmt: skip
+
+
+def path_of(output: str | Path) -> Path:
+    return Path(f"{Path(output).resolve()}.langdu.json")
+
+
+def load(output: str | Path | None = None) -> Project:
+    """The project of an output, or of the book made last. DocumentError when there is none."""
+    if output is not None:
+        path = path_of(output)
+    elif _last().is_file():
+        path = Path(_last().read_text(encoding="utf-8").strip())
+    else:
+        raise DocumentError("No book was made yet.", hint="Make one: langdu book TEXT -o FILE")
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        chunks = tuple(ProjectChunk(**chunk) for chunk in found.pop("chunks"))
+        return Project(**{**found, "chunks": chunks, "outputs": tuple(found["outputs"])})
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        what = "is not there" if isinstance(error, FileNotFoundError) else f"cannot be read ({error})"
+        raise DocumentError(f"The project {path} {what}.", hint="Run langdu book once more.") from None
+
+
+def _last() -> Path:
+    return settings().data_dir / "last-book"
