@@ -53,8 +53,9 @@ def checkpoint(size: str = "1.7b", bits: int = 0) -> Any:
             class_predicate=lambda path, m: hasattr(m, "to_quantized") and model.model_quant_predicate(path, m)
             and m.weight.shape[-1] % 64 == 0,
         )  # fmt: skip
-    codec = Qwen3TTSSpeechTokenizer(configs.Qwen3TTSTokenizerConfig(
-        encoder_config=configs.Qwen3TTSTokenizerEncoderConfig(), decoder_config=configs.Qwen3TTSTokenizerDecoderConfig()))  # fmt: skip
+    halves = {"encoder_config": configs.Qwen3TTSTokenizerEncoderConfig(),
+              "decoder_config": configs.Qwen3TTSTokenizerDecoderConfig()}  # fmt: skip
+    codec = Qwen3TTSSpeechTokenizer(configs.Qwen3TTSTokenizerConfig(**halves))
     for layer in (
         *codec.encoder_model.quantizer.rvq_first.vq.layers,
         *codec.encoder_model.quantizer.rvq_rest.vq.layers,

@@ -41,7 +41,7 @@ def test_angles_are_those_of_mlx_rotary_embedding():
     cos, sin = np.moveaxis(np.array(kernels.angles(1e6, 40)), 2, 0)
     low, high = np.split(np.array(x)[0, 0], 2, axis=1)
     found = np.concatenate([low * cos - high * sin, high * cos + low * sin], axis=1)
-    np.testing.assert_allclose(found, rotated, atol=2e-6)
+    np.testing.assert_allclose(found, rotated, atol=5e-6)  # 2.8e-6 apart on a GPU, whose cosine is its own
 
 
 def small_talker():
