@@ -306,7 +306,8 @@ def test_stopping_in_the_middle_leaves_no_worker(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     started = time.monotonic()
+    others = psutil.Process().children(recursive=True)  # a service that other tests share has workers too
     with pytest.raises(KeyboardInterrupt):
         book.make(stop)
     assert time.monotonic() - started < 20
-    assert psutil.Process().children(recursive=True) == []
+    assert [child for child in psutil.Process().children(recursive=True) if child not in others] == []
