@@ -145,10 +145,13 @@ def engine(size: str) -> None:
     found = random_model.checkpoint(size)
     build_s = time.perf_counter() - started
     one = random_model.engine(found, 1)
+    began = time.perf_counter()
+    one.codec.warm()
+    codec_warm_s = time.perf_counter() - began
     key = one.prepare(random_model.persona()).key
 
-    def first_ms() -> float:
-        began, said = time.perf_counter(), one.speak([Request("1", random_model.TEXT, "zh", key, max_s=3, stream=True)])
+    def first_ms(text: str = random_model.TEXT) -> float:
+        began, said = time.perf_counter(), one.speak([Request("1", text, "zh", key, max_s=3, stream=True)])
         first = next(event for event in said if isinstance(event, Piece))
         wall = (time.perf_counter() - began) * 1000
         list(said)
@@ -157,10 +160,14 @@ def engine(size: str) -> None:
 
     cold = first_ms()
     waits = sorted(first_ms() for _ in range(7))
+    others = sorted(first_ms(random_model.TEXT[: 20 + 3 * i]) for i in range(7))  # each of a length not seen before
     emit(engine="langdu", version=__version__, precision=found.precision, rows=1,
          first_audio_ms=round(statistics.median(waits), 1),
          first_audio_spread_ms=[round(waits[0], 1), round(waits[-1], 1)],
-         first_audio_cold_ms=round(cold, 1))  # fmt: skip
+         first_audio_new_length_ms=round(statistics.median(others), 1),
+         first_audio_new_length_spread_ms=[round(others[0], 1), round(others[-1], 1)],
+         first_audio_cold_ms=round(cold, 1), codec_warm_s=round(codec_warm_s, 2))  # fmt: skip
+    codec(one)
     article = (random_model.ROOT / "examples" / "long.zh.txt").read_text(encoding="utf-8")
     chunks = [""]
     for sentence in (part for line in article.splitlines() for part in sentences(line)):
@@ -187,6 +194,18 @@ def engine(size: str) -> None:
         list(many.speak(batch))
         memory.append(round(mx.get_active_memory() / 1e9, 3))
     emit(memory_gb_after_each_10_requests=memory, cache_gb=round(mx.get_cache_memory() / 1e9, 3))
+
+
+def codec(engine: Any) -> None:
+    """Decoding alone, whole takes of lengths not seen before."""
+    import numpy as np
+
+    draw = np.random.default_rng(0)
+    for frames in (37, 61, 90, 137, 149, 211):
+        codes = draw.integers(0, 2048, (frames, 16)).astype(np.int32)
+        began = time.perf_counter()
+        engine.codec.decode(codes)
+        emit(codec_frames=frames, codec_ms=round((time.perf_counter() - began) * 1000, 1))
 
 
 def mlx_audio(size: str) -> None:

@@ -41,6 +41,17 @@ def test_say_writes_a_file_and_its_facts(langdu: Run, home, tmp_path, tiny_custo
     assert made[0] == made[1], "greedy takes are the same from run to run"
 
 
+def test_workers_are_processes_of_one_row_and_say_the_same(langdu: Run, home, tmp_path, tiny_custom):
+    text = "你好，世界！\n\nhello there\n\n再见。"
+    for name, workers in (("slots.wav", ()), ("processes.wav", ("--workers", "2", "--force"))):
+        done = langdu(
+            "say", text, "-v", "Vivian", "--model", str(tiny_custom), "-o", name, "--json", *workers,
+            env=home, cwd=tmp_path,
+        )  # fmt: skip
+        assert json.loads(done.stdout)["workers"] == (2 if workers else 1), done.stderr
+    assert (tmp_path / "slots.wav").read_bytes() == (tmp_path / "processes.wav").read_bytes()
+
+
 def test_a_checkpoint_of_another_kind_is_refused_in_one_line(langdu: Run, home, tmp_path, tiny_custom):
     done = langdu("say", "你好。", "-v", "Kind", "--model", str(tiny_custom), "-o", "no.wav", env=home, cwd=tmp_path)
     assert done.returncode == 2

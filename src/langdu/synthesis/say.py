@@ -103,9 +103,14 @@ class Saying:
         self.persona = persona_for(request.voice, request.language or guess_language(raw))
         self.spec = spec_for(self.persona, request, raw)
         # Before anything starts: more workers than the machine carries are refused with the numbers.
-        count = choose_workers(request.workers, engine=self.spec.engine, chunks=10**6, force=request.force)
+        batched = self.spec.engine == "qwen3"
+        count = choose_workers(
+            request.workers, engine=self.spec.engine, chunks=10**6, batched=batched, force=request.force
+        )
         if request.workers is None and len(raw) <= SINGLE_CHARS:
             self.spec.options.setdefault("threads", count)
+        if batched and count > 1:
+            self.spec.options.setdefault("slots", 1)  # each would take the rows that fit into the memory of all
         return Pool(self.spec, 1, personas=[self.persona])
 
     def _prepare(self) -> None:

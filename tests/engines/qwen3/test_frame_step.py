@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import mlx.core as mx
 import numpy as np
 import pytest
 
-from langdu.engines.qwen3 import frame_step, prompt, talker
+from langdu.engines.qwen3 import frame_step, prefill, prompt, talker
 from langdu.engines.qwen3.draw import Mode, draw
 from langdu.engines.qwen3.frame_step import FrameStep
+from langdu.engines.qwen3.prompt import Conditions
 from langdu.engines.qwen3.sampling import Filters, Sampling, key, shape
 from langdu.engines.qwen3.sampling import draw as draw_one
 from langdu.errors import CapacityError
@@ -97,3 +99,24 @@ def test_filters_no_row_needs_are_left_out():
 
 def test_without_cuda_the_step_is_mlx_own(base):
     assert isinstance(frame_step.choose(base.talker, rows=1, context=128, device="cpu"), FrameStep)
+
+
+def test_an_instruction_worked_out_before_changes_no_code(design, tmp_path):
+    described = Conditions(instruct="A calm, low voice.")
+    embeds = prompt.instruction(design, described.instruct)
+    first = prefill.instruction(design, described.instruct, embeds, tmp_path)
+    [kept] = tmp_path.iterdir()
+    again = prefill.instruction(design, described.instruct, embeds, tmp_path)
+    np.testing.assert_array_equal(np.array(first.keys), np.array(again.keys))
+    kept.write_bytes(b"damaged")
+    mended = prefill.instruction(design, described.instruct, embeds, tmp_path)
+    for past in (again, mended):
+        conditions = replace(described, past=past)
+        assert past.length == embeds.shape[1]
+        np.testing.assert_array_equal(said(design, conditions), said(design, described))
+
+
+def said(checkpoint, conditions):
+    step = FrameStep(checkpoint.talker, rows=1, capacity=128)
+    step.admit(0, prompt.build(checkpoint, "hello there", "en", conditions), SAMPLINGS[0], 0)
+    return np.concatenate([np.array(step.step()) for _ in range(12)])

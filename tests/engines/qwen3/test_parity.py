@@ -11,7 +11,7 @@ from tests import tiny_checkpoint
 from tests.engines.qwen3.conftest import GREEDY
 
 from langdu.engines.qwen3 import prompt, reference, talker
-from langdu.engines.qwen3.codec import Stream
+from langdu.engines.qwen3.codec import STEPS, Codec, Stream, step_length
 from langdu.engines.qwen3.prompt import Conditions
 
 TEXT = "Hello, how are you today? The quick brown fox jumps over the lazy dog."
@@ -105,6 +105,31 @@ def test_streamed_decoding_equals_whole_decoding(official, codec):
     codes, stream = official["decode.210.codes"][:40], Stream()
     pieces = [codec.push(stream, codes[at : at + 3]) for at in range(0, 40, 3)]
     np.testing.assert_allclose(np.concatenate(pieces), codec.decode(codes), atol=1e-5)
+
+
+def test_steps_of_few_lengths_give_the_same_wave(official, codec):
+    few = Codec(codec._decoder, STEPS)
+    codes, stream = official["decode.330.codes"], few.prime(official["decode.330.codes"][:130])
+    whole = codec.decode(codes[130:], codec.prime(codes[:130]))  # crosses 300: a filled step, then the context anew
+    np.testing.assert_allclose(few.decode(codes[130:], stream), whole, atol=1e-5)
+    pieces = [few.push(stream, codes[at : at + 9], last=at + 9 >= 330) for at in range(130, 330, 9)]
+    np.testing.assert_allclose(np.concatenate(pieces), whole, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("left", "filled", "length"),
+    [
+        (3, False, 1),
+        (3, True, 4),
+        (13, False, 12),
+        (13, True, 50),
+        (150, True, 150),
+        (151, True, 150),
+        (600, True, 150),
+    ],
+)
+def test_a_step_takes_an_allowed_length(left, filled, length):
+    assert step_length(left, STEPS, filled=filled) == length
 
 
 def test_frames_of_code_zero_keep_their_sound(official, codec):

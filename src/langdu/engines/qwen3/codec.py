@@ -6,6 +6,9 @@ window of 72 frames, code 0 is a code (not padding that is cut off), and long ta
 
 One decoder serves many streams: what a stream remembers lies in its `Stream`, not in the modules. Decoding in
 steps of any size gives the same samples as decoding at once, to rounding, so everything goes through streams.
+
+On CUDA a step of a length that was not seen before costs about 0.4 s: the convolutions are planned anew. So there
+the steps have a few fixed lengths (`STEPS`), and a last one is filled up with codes whose sound is dropped.
 """
 
 from __future__ import annotations
@@ -25,6 +28,8 @@ Codes = npt.NDArray[np.int32]
 
 PIECE_FRAMES = 300
 CONTEXT_FRAMES = 25
+STEPS = (1, 4, 12, 50, 150)
+"""Frames of a step where lengths must be few: from the first streamed piece to half of PIECE_FRAMES."""
 
 
 @dataclass(slots=True)
@@ -48,8 +53,9 @@ class Stream:
 class Codec:
     """Decodes codes of `codebooks` codebooks; `samples_per_frame` samples a frame at 24 kHz."""
 
-    def __init__(self, decoder: Any) -> None:
-        self._decoder = decoder
+    def __init__(self, decoder: Any, steps: tuple[int, ...] = ()) -> None:
+        """`steps`: the lengths a step may have, 1 among them; empty for any."""
+        self._decoder, self._steps = decoder, steps
         self.codebooks = int(decoder.config.num_quantizers)
         self.samples_per_frame = int(decoder.total_upsample)
         self._size = int(decoder.config.codebook_size)
@@ -57,7 +63,7 @@ class Codec:
 
     def decode(self, codes: Codes, context: Stream | None = None) -> Audio:
         """Sound of `codes`, (frames * samples_per_frame,); `context` is what came before (it is left as it is)."""
-        return self.push(context.fork() if context is not None else Stream(), codes)
+        return self.push(context.fork() if context is not None else Stream(), codes, last=True)
 
     def prime(self, codes: Codes) -> Stream:
         """A stream whose past is `codes`; their sound is dropped."""
@@ -65,28 +71,55 @@ class Codec:
         self.push(stream, codes)
         return stream
 
-    def push(self, stream: Stream, codes: Codes) -> Audio:
-        """Sound of the next `codes` of a stream. Raises EngineError for codes that no codebook has."""
+    def push(self, stream: Stream, codes: Codes, *, last: bool = False) -> Audio:
+        """Sound of the next `codes` of a stream, which ends with them when they are the `last`.
+
+        Raises EngineError for codes that no codebook has.
+        """
+        return self.read(self.queue(stream, codes, last=last))
+
+    def queue(self, stream: Stream, codes: Codes, *, last: bool = False) -> list[Array]:
+        """As `push`, but the device goes on by itself: the sound is fetched with `read`, and the host need not wait."""
         if codes.ndim != 2 or codes.shape[1] != self.codebooks:
             raise EngineError(f"Codes have the shape {codes.shape}, not (frames, {self.codebooks}).")
         if codes.size and not 0 <= int(codes.min()) <= int(codes.max()) < self._size:
             raise EngineError(f"Codes from {codes.min()} to {codes.max()} are outside 0 to {self._size - 1}.")
-        parts: list[Audio] = []
+        parts: list[Array] = []
         while len(codes):
             if stream.room == 0:
                 self._next_piece(stream)
             taken, codes = codes[: stream.room], codes[stream.room :]
-            parts.append(self._run(stream, taken))
             stream.room -= len(taken)
             stream.recent = [*stream.recent, *taken][-CONTEXT_FRAMES:]
-        return np.concatenate(parts) if parts else np.zeros(0, np.float32)
+            # What a layer would remember after the end of a take or of a piece is never asked for.
+            parts += self._walk(stream, taken, forgotten=stream.room == 0 or (last and not len(codes)))
+        return parts
+
+    def read(self, queued: list[Array]) -> Audio:
+        return np.concatenate([np.array(part) for part in queued]) if queued else np.zeros(0, np.float32)
+
+    def warm(self) -> None:
+        """Plan every length of step now: about 0.4 s each on CUDA, once in a process."""
+        for length in self._steps:
+            self.push(Stream(), np.zeros((length, self.codebooks), np.int32))
 
     def _next_piece(self, stream: Stream) -> None:
         """Forget all but the context, as the official decoder does every 300 frames."""
         stream.state, stream.position, stream.room = {}, 0, PIECE_FRAMES
-        self._run(stream, np.stack(stream.recent))
+        self._walk(stream, np.stack(stream.recent), forgotten=False)
 
-    def _run(self, stream: Stream, codes: Codes) -> Audio:
+    def _walk(self, stream: Stream, codes: Codes, *, forgotten: bool) -> list[Array]:
+        """`codes` in steps of allowed lengths; the state after them is right unless it is to be `forgotten`."""
+        parts = []
+        while (left := len(codes)) > 0:
+            length = step_length(left, self._steps, filled=forgotten)
+            step = codes[:length]
+            filled = np.pad(step, [(0, length - len(step)), (0, 0)])
+            parts.append(self._run(stream, filled)[: len(step) * self.samples_per_frame])
+            codes = codes[length:]
+        return parts
+
+    def _run(self, stream: Stream, codes: Codes) -> Array:
         import mlx.core as mx
 
         decoder, state = self._decoder, stream.state
@@ -100,9 +133,9 @@ class Codec:
             wave = _decoder_block(block, wave, state, f"block{i}")
         wave = _convolve(decoder.decoder[-1].conv, decoder.decoder[-2](wave), state, "last")
         wave = mx.clip(wave[0, :, 0], -1.0, 1.0).astype(mx.float32)
-        mx.eval(wave, list(state.values()))
+        mx.async_eval(wave, *state.values())  # type: ignore[no-untyped-call]
         stream.position += len(codes)
-        return np.array(wave)
+        return wave
 
     def _transform(self, x: Array, stream: Stream) -> Array:
         """The transformer over [1, L, latent], attending to this and the `window - 1` frames before."""
@@ -135,6 +168,16 @@ class Codec:
             x = x + layer.self_attn_layer_scale(y)
             x = x + layer.mlp_layer_scale(layer.mlp(layer.post_attention_layernorm(x)))
         return module.output_proj(module.norm(x))
+
+
+def step_length(left: int, steps: tuple[int, ...], *, filled: bool) -> int:
+    """Frames of the next step when `left` are to be decoded: the shortest allowed one that holds them all if the
+    rest of it may be `filled`, else the longest that they fill."""
+    if not steps:
+        return left
+    if filled and (longer := [step for step in steps if step >= left]):
+        return min(longer)
+    return max(step for step in steps if step <= left)
 
 
 def _convolve(conv: Any, x: Array, state: dict[str, Array], name: str) -> Array:

@@ -18,7 +18,7 @@ from langdu.engines.qwen3 import frame_step, languages, prompt, voice
 from langdu.engines.qwen3.budget import FRAMES_PER_SECOND, budget_frames
 from langdu.engines.qwen3.checkpoint import Checkpoint, read_json, weight_files
 from langdu.engines.qwen3.checkpoint import load as load_checkpoint
-from langdu.engines.qwen3.codec import Codec, Stream
+from langdu.engines.qwen3.codec import STEPS, Codec, Stream
 from langdu.engines.qwen3.slots import OVERRUN, Frame, Job, Slots, choose_rows
 from langdu.errors import LangduError, ModelError, SettingError, TextError, VoiceError
 from langdu.models.environment import check_environment
@@ -47,6 +47,18 @@ class _Row:
     parts: list[Audio] = field(default_factory=list)
     decoded: int = 0
     pieces: int = 0
+    """Pieces queued for decoding, and pieces sent: the second lags by one frame."""
+    sent: int = 0
+
+
+@dataclass(slots=True)
+class _Decoding:
+    """Sound of a row that the device is working out, and how the take ends with it, if it does."""
+
+    key: int
+    row: _Row
+    sound: list[Any]
+    ending: Ending | None
 
 
 class Qwen3Engine:
@@ -60,7 +72,9 @@ class Qwen3Engine:
         self.checkpoint, self._context, self._cache = checkpoint, context, cache
         self._steps = frame_step.choose(checkpoint.talker, rows=slots, context=context, device=checkpoint.device)
         self._slots, self._started = Slots(self._steps), 0
-        self.codec = Codec(checkpoint.model.speech_tokenizer.decoder)
+        steps = STEPS if checkpoint.device == "cuda" else ()
+        self.codec = Codec(checkpoint.model.speech_tokenizer.decoder, steps)
+        self._decoding: list[_Decoding] = []
         self._voices: dict[str, voice.Prepared] = {}
         self.info = EngineInfo(
             engine="qwen3", model=checkpoint.path.name, revision=checkpoint.revision, precision=checkpoint.precision,
@@ -105,26 +119,53 @@ class Qwen3Engine:
                 for key in [key for key, row in rows.items() if cancelled(row.request.id)]:
                     self._slots.cancel(key)
                     yield self._spoken(rows.pop(key), "cancelled")
-                for frame in self._slots.step():
+                frames = self._slots.step()
+                yield from self._decoded(rows)  # the next frame is queued behind it: the device does not wait for us
+                for frame in frames:
                     yield from self._take(rows, frame)
         finally:
             self._slots.clear()
+            self._decoding.clear()
 
     def _take(self, rows: dict[int, _Row], frame: Frame) -> Iterator[Event]:
-        """What a frame brings to its request: a piece, its end, or a failure."""
-        row = rows[cast(int, frame.key)]
+        """What a frame brings to its request: sound to be decoded, its end, or a failure."""
+        key = cast(int, frame.key)
+        row = rows[key]
         if frame.codes is not None:
             row.codes.append(frame.codes)
+        waiting = len(row.codes) - row.decoded
+        due = row.request.stream and waiting >= PIECES[min(row.pieces, len(PIECES) - 1)]
+        if frame.ending is None and not due:
+            return
         try:
-            yield from self._pieces(row, frame.ending)
-            if frame.ending is None:
-                return
-            yield self._spoken(row, frame.ending)
+            codes = np.stack(row.codes[row.decoded :]) if waiting else np.zeros((0, self.codec.codebooks), np.int32)
+            sound = self.codec.queue(row.stream, codes, last=frame.ending is not None)
         except LangduError as error:
-            self._slots.cancel(frame.key)
+            self._slots.cancel(key)
+            del rows[key]
             yield Failed(row.request.id, error.code, error.message, error.hint)
-        del rows[cast(int, frame.key)]
-        self._clear()
+            return
+        row.decoded = len(row.codes)
+        row.pieces += 1
+        self._decoding.append(_Decoding(key, row, sound, frame.ending))
+
+    def _decoded(self, rows: dict[int, _Row]) -> Iterator[Event]:
+        """Fetch the sound that was queued a frame ago. Rows cancelled meanwhile are gone, and theirs is dropped."""
+        decoding, self._decoding = self._decoding, []
+        for found in decoding:
+            row = found.row
+            if found.key not in rows:
+                continue
+            audio = self.codec.read(found.sound)
+            row.parts.append(audio)
+            if row.request.stream and len(audio):
+                yield Piece(row.request.id, row.sent, audio)
+                row.sent += 1
+            if found.ending is not None:
+                del rows[found.key]
+                yield self._spoken(row, found.ending)
+        if decoding and not rows:
+            self._clear()
 
     def _start(self, request: Request) -> tuple[int, _Row]:
         prepared = self._voice(request.voice)
@@ -149,18 +190,6 @@ class Qwen3Engine:
         self._slots.add(Job(self._started, start, sampling, request.seed, wanted))
         return self._started, _Row(request, stream, facts)
 
-    def _pieces(self, row: _Row, ending: Ending | None) -> Iterator[Piece]:
-        waiting = len(row.codes) - row.decoded
-        due = row.request.stream and waiting >= PIECES[min(row.pieces, len(PIECES) - 1)]
-        if not waiting or not (due or ending in ("ended", "budget")):
-            return
-        audio = self.codec.push(row.stream, np.stack(row.codes[row.decoded :]))
-        row.parts.append(audio)
-        row.decoded = len(row.codes)
-        if row.request.stream:
-            yield Piece(row.request.id, row.pieces, audio)
-            row.pieces += 1
-
     def _spoken(self, row: _Row, ending: Ending) -> Spoken:
         audio = np.concatenate(row.parts) if row.parts else np.zeros(0, np.float32)
         seconds = time.perf_counter() - row.started
@@ -172,7 +201,7 @@ class Qwen3Engine:
         return self._voices[key]
 
     def _clear(self) -> None:
-        """Between requests, not inside one: a step would have to allocate everything anew."""
+        """When no row speaks: under way, a step would have to allocate everything anew (CACHE_BYTES bounds it then)."""
         import mlx.core as mx
 
         mx.clear_cache()
@@ -208,7 +237,9 @@ def load(spec: EngineSpec) -> Qwen3Engine:
     device, precision = devices.choose(str(options["device"])), str(options["precision"])
     slots = slots or _rows_that_fit(path, device, precision, context)
     checkpoint = load_checkpoint(path, device=device, precision=precision, slots=slots, context=context)
-    return Qwen3Engine(checkpoint, slots=slots, context=context, cache=settings().data_dir / "references")
+    engine = Qwen3Engine(checkpoint, slots=slots, context=context, cache=settings().data_dir / "references")
+    engine.codec.warm()
+    return engine
 
 
 def _rows_that_fit(path: Path, device: str, precision: str, context: int) -> int:

@@ -21,6 +21,7 @@ import numpy as np
 
 from langdu.engines.qwen3.draw import Mode, draw
 from langdu.engines.qwen3.inputs import Inputs
+from langdu.engines.qwen3.prefill import prefill
 from langdu.engines.qwen3.prompt import Prompt
 from langdu.engines.qwen3.sampling import Sampling
 from langdu.engines.qwen3.weights import Layer, fuse
@@ -133,16 +134,13 @@ class FrameStep:
         """Fill `row` with a request. Frames already queued for the row's former request are not disturbed."""
         import mlx.core as mx
 
-        state, dtype = self._state, self._dtype
-        embeds = prompt.embeds.astype(dtype)
-        length = embeds.shape[1] - 1
+        state = self._state
+        length = prompt.length - 1
         if length:
-            cache = self._talker.make_cache()
-            self._talker.model(embeds[:, :-1], cache=cache)
-            for i, layer in enumerate(cache):
-                self._write(state.keys, i, row, layer.keys[:, :, :length])
-                self._write(state.values, i, row, layer.values[:, :, :length])
-        state.x[row] = embeds[0, -1:]
+            for i, (keys, values) in enumerate(prefill(self._talker, prompt)):
+                self._write(state.keys, i, row, keys)
+                self._write(state.values, i, row, values)
+        state.x[row] = prompt.embeds[0, -1:].astype(self._dtype)
         state.position[row] = length
         state.frame[row] = 0
         state.seen[row] = False

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from langdu.engines.qwen3.inputs import Inputs
+from langdu.engines.qwen3.prefill import prefill
 from langdu.engines.qwen3.prompt import Prompt
 from langdu.engines.qwen3.sampling import Sampling
 from langdu.errors import CapacityError, DeviceError
@@ -124,12 +125,9 @@ class KernelStep:
     def admit(self, row: int, prompt: Prompt, sampling: Sampling, seed: int) -> None:
         import mlx.core as mx
 
-        embeds = prompt.embeds.astype(mx.bfloat16)
-        length = int(embeds.shape[1]) - 1
+        length = prompt.length - 1
         if length:
-            layers = self._talker.make_cache()
-            self._talker.model(embeds[:, :-1], cache=layers)
-            block = mx.stack([mx.concatenate([x.keys[:, :, :length], x.values[:, :, :length]]) for x in layers])
+            block = mx.stack([mx.concatenate([k, v]) for k, v in prefill(self._talker, prompt)])
             where = mx.array([row, length], mx.int32)
             (self._position,) = _store_kernel()(
                 inputs=[block, self._cache, self._position, where], template=self._shared,
@@ -138,7 +136,7 @@ class KernelStep:
             )  # fmt: skip
         else:
             self._position[row] = 0
-        self._x[row] = embeds[0, -1:]
+        self._x[row] = prompt.embeds[0, -1:].astype(mx.bfloat16)
         self._frame[row] = 0
         self._seen[row] = False
         self._inputs.set(row, prompt, sampling, seed)

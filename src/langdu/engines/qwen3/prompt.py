@@ -22,6 +22,8 @@ import numpy.typing as npt
 
 from langdu.engines.qwen3.checkpoint import Checkpoint
 from langdu.engines.qwen3.languages import AUTO, resolve
+from langdu.engines.qwen3.prefill import Past
+from langdu.engines.qwen3.reference import summed
 from langdu.errors import TextError, VoiceError
 
 Array = Any
@@ -37,11 +39,15 @@ class Conditions:
     """Speaker embedding of a clone, (hidden,)."""
     codes: npt.NDArray[np.int32] | None = None
     """Reference codes of a clone with transcript, (frames, 16)."""
+    summed: Array | None = None
+    """The sum of their embeddings, when that was worked out before."""
     transcript: str = ""
     name: str = ""
     """A named speaker of a CustomVoice checkpoint, lower case."""
     instruct: str = ""
     """An instruction (CustomVoice) or a description (VoiceDesign)."""
+    past: Past | None = None
+    """What the instruction leaves in the layers, when that was worked out before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,8 @@ class Prompt:
     pad: Array
     """[1, 1, H]"""
     text_tokens: int
+    past: Past | None = None
+    """Keys and values of the first positions, where they are known already."""
 
     @property
     def length(self) -> int:
@@ -86,16 +94,15 @@ def build(checkpoint: Checkpoint, text: str, language: str, conditions: Conditio
     role = embed_text(checkpoint.tokenizer.encode("<|im_start|>assistant\n"))
     parts = [role, over + prefix]
     if conditions.instruct:
-        _refuse_control(checkpoint, conditions.instruct, "instruction")
-        instruct = checkpoint.tokenizer.encode(f"<|im_start|>user\n{conditions.instruct}<|im_end|>\n")
-        parts.insert(0, embed_text(instruct))
+        parts.insert(0, instruction(checkpoint, conditions.instruct))
 
     begin = embed_codec([config.codec_bos_id])
     spoken = [*_transcript_tokens(checkpoint, conditions), *tokens]
     written = mx.concatenate([embed_text(spoken), eos], axis=1)
     heard = begin
     if conditions.codes is not None:
-        heard = mx.concatenate([begin, _reference(checkpoint, conditions.codes)], axis=1)
+        total = conditions.summed if conditions.summed is not None else summed(checkpoint, conditions.codes)
+        heard = mx.concatenate([begin, total], axis=1)
     trailing = pad
     if conditions.layout == "whole":
         parts += [written + embed_codec([config.codec_pad_id]), heard + pad]
@@ -106,7 +113,14 @@ def build(checkpoint: Checkpoint, text: str, language: str, conditions: Conditio
         else:
             written = mx.concatenate([written, *[pad] * (frames - written.shape[1])], axis=1)
         parts.append(written + heard)
-    return Prompt(mx.concatenate(parts, axis=1), trailing, pad, len(tokens))
+    return Prompt(mx.concatenate(parts, axis=1), trailing, pad, len(tokens), conditions.past)
+
+
+def instruction(checkpoint: Checkpoint, text: str) -> Array:
+    """Embeddings [1, P, H] of an instruction or a description: the first positions of its prompts."""
+    _refuse_control(checkpoint, text, "instruction")
+    embed_text, _ = _embedders(checkpoint)
+    return embed_text(checkpoint.tokenizer.encode(f"<|im_start|>user\n{text}<|im_end|>\n"))
 
 
 def suppressed(checkpoint: Checkpoint) -> npt.NDArray[np.bool_]:
@@ -184,15 +198,3 @@ def _speaker(checkpoint: Checkpoint, conditions: Conditions, embed_codec: Any) -
         hint = f"It has: {', '.join(sorted(ids))}."
         raise VoiceError(f'This checkpoint has no speaker "{conditions.name}".', hint=hint)
     return embed_codec([ids[conditions.name]])
-
-
-def _reference(checkpoint: Checkpoint, codes: npt.NDArray[np.int32]) -> Array:
-    """The sum of the 16 codebooks' embeddings of each reference frame, [1, frames, H]."""
-    import mlx.core as mx
-
-    talker = checkpoint.talker
-    columns = mx.array(codes)
-    total = talker.get_input_embeddings()(columns[:, 0])
-    for group, embedding in enumerate(talker.code_predictor.codec_embedding, 1):
-        total = total + embedding(columns[:, group])
-    return total[None]

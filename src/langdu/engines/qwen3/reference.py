@@ -1,10 +1,8 @@
-"""What a reference clip gives to a clone: its codes and the speaker embedding, worked out once and kept on disk."""
+"""What a reference clip gives to a clone: its codes, the sum of their embeddings and the speaker embedding, worked
+out once and kept on disk."""
 
 from __future__ import annotations
 
-import hashlib
-import io
-import zipfile
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,13 +13,15 @@ import numpy.typing as npt
 
 from langdu.engines.base import Audio
 from langdu.engines.qwen3.checkpoint import Checkpoint
+from langdu.engines.qwen3.kept import kept_path, write
+from langdu.engines.qwen3.kept import read as read_kept
 from langdu.errors import ClipError
 
 RATE_HZ = 24_000
 SAMPLES_PER_FRAME = 1920
 SHORTEST_S, LONGEST_S = 0.5, 60.0
 """Below, the embedding has too few frames to pool; above, the prompt crowds the context out."""
-FORMAT = "1"
+FORMAT = "2"
 """Part of every cache name: raise it when encoding changes."""
 
 
@@ -31,6 +31,8 @@ class Reference:
     """(frames, 16)"""
     speaker: npt.NDArray[np.float32]
     """(hidden size of the talker,)"""
+    summed: Any
+    """MLX array [1, frames, hidden]: each frame's sum of its 16 codes' embeddings."""
 
 
 def encode(checkpoint: Checkpoint, clip: Audio) -> Reference:
@@ -40,28 +42,41 @@ def encode(checkpoint: Checkpoint, clip: Audio) -> Reference:
         raise ClipError(f"The reference clip lasts {seconds:.1f} s; {SHORTEST_S:g} to {LONGEST_S:g} s are usable.")
     if not np.all(np.isfinite(clip)):
         raise ClipError("The reference clip holds samples that are no numbers.")
-    return Reference(_codes(checkpoint, clip), speaker_embedding(checkpoint, clip))
+    codes = _codes(checkpoint, clip)
+    return Reference(codes, speaker_embedding(checkpoint, clip), summed(checkpoint, codes))
 
 
 def cached(checkpoint: Checkpoint, path: Path, folder: Path) -> Reference:
     """As `encode` for the clip in `path`, kept in `folder` under the hash of the clip and the checkpoint."""
+    import mlx.core as mx
+
     from langdu.audio.read import read
 
     if not path.is_file():
         raise ClipError(f"The reference clip {path} is not there.", hint="Add the persona again: langdu voices add.")
-    name = hashlib.sha256(b"\0".join([path.read_bytes(), checkpoint.revision.encode(), FORMAT.encode()])).hexdigest()
-    kept = folder / f"{name}.npz"
-    found = _read(kept)
-    if found is not None:
-        return found
+    kept = kept_path(folder, path.read_bytes(), checkpoint.revision, checkpoint.precision, FORMAT)
+    arrays = read_kept(kept, ("codes", "speaker", "summed"))
+    if arrays is not None:
+        return Reference(np.array(arrays["codes"]), np.array(arrays["speaker"]), arrays["summed"])
     clip, rate_hz = read(path)
     if rate_hz != RATE_HZ:
         import soxr
 
         clip = soxr.resample(clip, rate_hz, RATE_HZ, quality="VHQ").astype(np.float32)
     found = encode(checkpoint, clip)
-    _write(kept, found)
+    write(kept, {"codes": mx.array(found.codes), "speaker": mx.array(found.speaker), "summed": found.summed})
     return found
+
+
+def summed(checkpoint: Checkpoint, codes: npt.NDArray[np.int32]) -> Any:
+    """The sum of the 16 codebooks' embeddings of each frame, [1, frames, H]."""
+    import mlx.core as mx
+
+    talker, columns = checkpoint.talker, mx.array(codes)
+    total = talker.get_input_embeddings()(columns[:, 0])
+    for group, embedding in enumerate(talker.code_predictor.codec_embedding, 1):
+        total = total + embedding(columns[:, group])
+    return total[None]
 
 
 def speaker_embedding(checkpoint: Checkpoint, clip: Audio) -> npt.NDArray[np.float32]:
@@ -116,22 +131,3 @@ def _codes(checkpoint: Checkpoint, clip: Audio) -> npt.NDArray[np.int32]:
     codes = checkpoint.model.speech_tokenizer.encode(mx.array(clip.astype(np.float32))[None, None])
     frames = -(-len(clip) // SAMPLES_PER_FRAME)
     return np.array(codes[0].T.astype(mx.int32))[:frames]
-
-
-def _read(path: Path) -> Reference | None:
-    """A kept reference; None when there is none or it is damaged (it is then worked out again)."""
-    try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as kept:
-            return Reference(kept["codes"].astype(np.int32), kept["speaker"].astype(np.float32))
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        return None
-
-
-def _write(path: Path, reference: Reference) -> None:
-    from langdu.voices.library import write_atomic
-
-    kept = io.BytesIO()
-    parts: dict[str, Any] = {"codes": reference.codes.astype(np.int16), "speaker": reference.speaker}
-    np.savez(kept, **parts)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(path, kept.getvalue())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,8 @@ from langdu.engines.qwen3 import reference
 from langdu.engines.qwen3.checkpoint import Checkpoint, Kind
 from langdu.engines.qwen3.codec import Codec, Stream
 from langdu.engines.qwen3.languages import resolve
-from langdu.engines.qwen3.prompt import Conditions
+from langdu.engines.qwen3.prefill import instruction as instruction_past
+from langdu.engines.qwen3.prompt import Conditions, instruction
 from langdu.engines.qwen3.sampling import Sampling
 from langdu.errors import VoiceError
 
@@ -53,15 +54,24 @@ def prepare(checkpoint: Checkpoint, codec: Codec, persona: Persona, cache: Path)
     if persona.kind == "design":
         if not persona.description.strip():
             raise VoiceError(f'The description of "{persona.name}" is blank.', hint="Describe the voice.")
-        return Prepared(Conditions(instruct=persona.description), sampling, "design")
+        return Prepared(_instructed(checkpoint, Conditions(instruct=persona.description), cache), sampling, "design")
     if persona.kind == "speaker":
-        return Prepared(_speaker(checkpoint, persona.speaker, persona.instruct), sampling, "speaker")
+        conditions = _speaker(checkpoint, persona.speaker, persona.instruct)
+        return Prepared(_instructed(checkpoint, conditions, cache), sampling, "speaker")
     assert persona.kind == "clone"
     found = reference.cached(checkpoint, persona.clip, cache)
     if persona.x_vector_only:
         return Prepared(Conditions(persona.layout, speaker=found.speaker), sampling, "x-vector")
-    conditions = Conditions(persona.layout, found.speaker, found.codes, persona.transcript)
+    conditions = Conditions(persona.layout, found.speaker, found.codes, found.summed, persona.transcript)
     return Prepared(conditions, sampling, f"clone, {persona.layout}", codec.prime(found.codes))
+
+
+def _instructed(checkpoint: Checkpoint, conditions: Conditions, cache: Path) -> Conditions:
+    """`conditions` with what their instruction leaves in the layers, from disk where it was worked out before."""
+    text = conditions.instruct
+    if not text:
+        return conditions
+    return replace(conditions, past=instruction_past(checkpoint, text, instruction(checkpoint, text), cache))
 
 
 def _speaker(checkpoint: Checkpoint, name: str, instruct: str) -> Conditions:
