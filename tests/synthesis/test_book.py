@@ -18,8 +18,10 @@ import numpy as np
 import psutil
 import pytest
 
+from langdu.audio.av_encode import Tags
+from langdu.audio.loudness import profile as profile_of
 from langdu.audio.read import read
-from langdu.engines.tone import tone
+from langdu.engines.tone import describe, tone
 from langdu.errors import EngineError, OutputError, SettingError, VoiceError
 from langdu.quality.signal import measure
 from langdu.quality.verdict import Finding, Verdict
@@ -28,9 +30,12 @@ from langdu.synthesis import project
 from langdu.synthesis.book import Book, BookRequest, Summary
 from langdu.synthesis.casting import Cast
 from langdu.synthesis.model import Chunk, Take
+from langdu.synthesis.runner import EngineSpec
 from langdu.synthesis.takes import TakeStore
+from langdu.synthesis.volumes import Spoken, Volumes
 from langdu.text.model import Document, Paragraph, Section
 from langdu.voices.library import Library
+from langdu.voices.persona import BuiltinPersona
 
 SENTENCES = [
     f"这是第{n}个段落，它说的是{part}上的事。" for n, part in zip("一二三四五六七八九十", "早午晚夜" * 3, strict=False)
@@ -151,6 +156,8 @@ def verdict(outcome: Any, take: Take) -> Verdict:
 class Judge:
     """Refuses the chunks whose text holds `bad`, for the first `times` sayings."""
 
+    name = "test/1"
+
     def __init__(self, bad: str, times: int) -> None:
         self.bad, self.times = bad, times
         self.heard: list[tuple[str, int]] = []
@@ -191,6 +198,28 @@ def test_takes_made_unchecked_are_judged_later_and_not_said_again(tmp_path: Path
     summary, _ = make(tmp_path / "a.wav", judge=judge)
     assert len(judge.heard) == 13
     assert (summary.said, summary.faults) == (1, [])
+
+
+def test_killed_between_a_fault_and_its_retry_the_chunk_is_said_again(tmp_path: Path) -> None:
+    first = Judge("第三", times=1)
+    make(tmp_path / "a.wav", judge=first, retries=0)  # as if the run had ended right after the fault
+    summary, _ = make(tmp_path / "a.wav", judge=Judge("第三", times=1), retries=2)
+    assert (summary.said, summary.faults) == (1, [])
+
+
+def test_takes_judged_by_other_rules_are_heard_again(tmp_path: Path) -> None:
+    make(tmp_path / "a.wav", judge=Judge("", times=0))
+    stricter = Judge("第三", times=1)
+    stricter.name = "test/2"
+    summary, _ = make(tmp_path / "a.wav", judge=stricter)
+    assert len(stricter.heard) == 13
+    assert (summary.said, summary.faults) == (1, [])
+
+
+def test_a_take_cut_at_the_budget_is_a_fault_though_nobody_listens(tmp_path: Path) -> None:
+    summary, _ = make(tmp_path / "a.wav", engine_options={"budget_on": SENTENCES[1]})
+    assert [fault["faults"] for fault in summary.faults] == [["budget"]]
+    assert (summary.said, summary.retries) == (14, 2)
 
 
 def test_an_accepted_take_is_no_fault(tmp_path: Path) -> None:
@@ -258,13 +287,61 @@ def test_one_file_for_each_chapter(tmp_path: Path) -> None:
     assert not (tmp_path / "a.mp3").exists()
 
 
+def test_of_several_files_only_those_that_miss_the_profile_are_written_again(tmp_path: Path) -> None:
+    profile = replace(profile_of("podcast"), split=True)
+    volumes = Volumes(
+        tmp_path / "a.wav", ["一", "二"], profile, tags=Tags(), split=True, subtitles=False
+    )  # fmt: skip
+    with TakeStore(tmp_path / "takes") as store:
+        spoken = []
+        for chapter in range(2):
+            audio = tone(f"{chapter}", 0, 3.0)
+            chunk = Chunk(chapter, chapter, 1, "一", "zh", BuiltinPersona(name="t", voice="tone"), 0.1, f"{chapter}")
+            kept = store.add(Take(chunk.key, audio, 24_000, 0, 1.0, "ended", 0, describe(EngineSpec("tone"))))
+            spoken.append(Spoken(chunk, kept, audio))
+        volumes.write(iter(spoken), 24_000)
+        first, second = volumes.measured()
+        before = [volume.path.read_bytes() for volume in (first, second)]
+        quieter = replace(second, levels=replace(second.levels, lufs=-16.0), problems=("too loud",))
+        assert volumes.again(lambda line: spoken[line.chunk.chapter], 24_000, [first, quieter])
+        assert first.path.read_bytes() == before[0]
+        assert volumes.measured()[1].levels.lufs == pytest.approx(second.levels.lufs - 3, abs=0.1)
+        assert [line.chunk.name for line in volumes.lines] == ["1.1", "2.1"]
+
+
+def test_a_file_of_a_chapter_with_a_long_title_has_a_name_that_fits(tmp_path: Path) -> None:
+    source = replace(document(), sections=tuple(replace(s, title="很长的标题" * 20) for s in document().sections))
+    summary, _ = make(tmp_path / f"{'很长的书名' * 11}.mp3", source, split=True, subtitles=False)
+    assert all(len(Path(path).name.encode()) <= 240 for path in summary.outputs)
+    assert len(summary.outputs) == 2
+
+
 def test_nothing_of_the_users_is_overwritten_unasked(tmp_path: Path) -> None:
     (tmp_path / "a.wav").write_bytes(b"mine")
-    with pytest.raises(OutputError, match="not a book made here"):
+    with pytest.raises(OutputError, match="not of a book made here"):
         Book(request(tmp_path / "a.wav"))
     assert (tmp_path / "a.wav").read_bytes() == b"mine"
     make(tmp_path / "a.wav", overwrite=True)
     make(tmp_path / "a.wav")
+
+
+@pytest.mark.parametrize("name", ["a.srt", "a.report.html", "a - 02 第2章.wav"])
+def test_nor_is_what_lies_beside_it(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"mine")
+    with pytest.raises(OutputError, match=f"{name} exists"):
+        make(tmp_path / "a.wav", split=True)
+    assert (tmp_path / name).read_bytes() == b"mine"
+
+
+def test_two_runs_do_not_make_one_output_and_what_a_killed_one_left_is_cleared(tmp_path: Path) -> None:
+    part = tmp_path / ".a.wav.x1.part"
+    part.write_bytes(b"")
+    book = Book(request(tmp_path / "a.wav"))
+    with project.locked(tmp_path / "a.wav", []), pytest.raises(OutputError, match="Another langdu book"):
+        book.make()
+    assert part.exists()
+    book.make()
+    assert not part.exists()
 
 
 def test_an_unknown_role_is_an_error_before_anything_is_made(tmp_path: Path) -> None:
@@ -286,8 +363,6 @@ def test_a_cast_file_that_is_wrong_says_what(tmp_path: Path) -> None:
 
 
 def test_a_persona_whose_content_changes_is_said_anew(tmp_path: Path) -> None:
-    from langdu.voices.persona import BuiltinPersona
-
     library = Library()
     library.add(BuiltinPersona(name="旁白", voice="tone"))
     base = request(tmp_path / "a.wav")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -72,13 +73,35 @@ def test_the_accepted_take_is_used_else_the_best_judged_and_never_a_rejected_one
 
 
 def test_a_lost_or_damaged_file_is_no_take(store: TakeStore) -> None:
-    kept = [store.add(take(str(n), seed=n)) for n in range(2)]
+    kept = [store.add(take(str(n), seed=n)) for n in range(3)]
     files = {k.key: next(store.folder.glob(f"sound/*/{k.sound}.flac")) for k in kept}
     files["0"].unlink()
     files["1"].write_bytes(files["1"].read_bytes()[:100])
-    assert [store.load(k) for k in kept] == [None, None]
-    assert store.choice("0") is None
-    assert store.choice("1") is None
+    flipped = bytearray(files["2"].read_bytes())
+    flipped[-40] ^= 1
+    files["2"].write_bytes(flipped)
+    assert [store.load(k) for k in kept] == [None, None, None]
+    assert [store.choice(key) for key in "012"] == [None, None, None]
+
+
+def test_what_a_kill_left_without_a_row_goes_with_the_next_pruning(store: TakeStore) -> None:
+    kept = store.add(take())
+    stray, part = store.folder / "sound" / "ab" / f"{'ab' * 32}.flac", store.folder / "sound" / ".x.part"
+    stray.parent.mkdir(exist_ok=True)
+    for path in (stray, part):
+        path.write_bytes(b"x" * 10)
+    assert store.prune(most_bytes=10**9) == (0, 0)  # young: another process may be writing it
+    for path in (stray, part):
+        os.utime(path, (0, 0))
+    assert store.prune(most_bytes=10**9) == (0, 20)
+    assert not stray.exists()
+    assert store.load(kept) is not None
+
+
+def test_a_damaged_index_is_said_with_its_remedy(tmp_path: Path) -> None:
+    (tmp_path / "takes.sqlite").write_bytes(b"not a database" * 100)
+    with pytest.raises(MachineError, match=r"move .*takes\.sqlite away"):
+        TakeStore(tmp_path)
 
 
 def test_takes_are_pruned_by_size_longest_unused_first(store: TakeStore) -> None:
@@ -121,6 +144,36 @@ def test_two_processes_write_one_store(tmp_path: Path) -> None:
             assert len(takes) == 2
             assert [kept.state for kept in takes].count("accepted") == 1
             assert store.load(takes[0]) is not None
+
+
+def test_a_take_is_whole_though_another_process_drops_the_same_sound_all_the_time(tmp_path: Path) -> None:
+    script = textwrap.dedent("""
+        import sys
+        from pathlib import Path
+        from langdu.synthesis.takes import TakeStore
+        with TakeStore(Path(sys.argv[1])) as store:
+            print("ready", flush=True)
+            while True:
+                store.prune(older_than_s=0)
+    """)
+    folder = tmp_path / "takes"
+    run = subprocess.Popen([sys.executable, "-c", script, str(folder)], stdout=subprocess.PIPE)
+    assert run.stdout is not None
+    run.stdout.readline()
+    torn = 0
+    with TakeStore(folder) as store:
+        for _ in range(60):
+            try:
+                kept = store.add(take())
+            except MachineError:  # dropped between being written and being read
+                continue
+            file = folder / "sound" / kept.sound[:2] / f"{kept.sound}.flac"
+            with store._writing():
+                torn += bool(store.of("k")) != file.exists()
+    run.kill()
+    run.wait()
+    run.stdout.close()
+    assert torn == 0
 
 
 def test_a_folder_that_cannot_be_is_an_error_of_the_machine(tmp_path: Path) -> None:

@@ -76,29 +76,33 @@ def _json_lines() -> Iterator[Callable[[dict[str, Any]], None]]:
 
 @contextmanager
 def _bar() -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Chapter, chunks, time left and faults so far on a terminal; nothing where stderr is a pipe."""
+    """Chapter, chunks, RTF, time left and faults so far on a terminal; nothing where stderr is a pipe."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda event: None
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("loading", total=None)
-        faults = 0
 
         def show(event: dict[str, Any]) -> None:
-            nonlocal faults
             if event["event"] == "chunk":
-                faults += event["outcome"] in ("fault", "failed")
-                what = f"chunk {event['chunk']}, {faults} faults"
+                what = f"chapter {event['chapter']}/{event['chapters']}, chunk {event['chunk']}"
+                what += "" if event["rtf"] is None else f", RTF {event['rtf']:.2f}"
+                what += f", {event['faults_so_far']} faults" if event["faults_so_far"] else ""
+                what += "" if event["left_s"] is None else f", {_clock(event['left_s'])} left"
                 bar.update(task, description=what, completed=event["done"], total=event["chunks"])
             elif event["event"] == "render":
                 bar.update(task, description="levelling again")
 
         yield show
+
+
+def _clock(seconds: float) -> str:
+    return f"{int(seconds) // 3600}:{int(seconds) // 60 % 60:02d}:{int(seconds) % 60:02d}"
 
 
 def _print(summary: Summary) -> None:

@@ -142,7 +142,7 @@ def reject(chunk: str, take: int | None, book: str | None) -> None:
 @click.option("--check/--no-check", default=True, show_default=True, help="Listen to the new take.")
 @BOOK
 def redo(chunk: str, seed: int | None, check: bool, book: str | None) -> None:
-    """Say CHUNK once more and use the new take."""
+    """Say CHUNK once more and use the new take, unless it is faulty."""
     from langdu.synthesis.redo import redo as say_again
 
     with _opened(book) as (project, store):
@@ -154,6 +154,7 @@ def redo(chunk: str, seed: int | None, check: bool, book: str | None) -> None:
         f"{chunk}: {kept.audio_seconds:.1f} s, seed {kept.seed}, {kept.outcome}{', '.join(['', *faults])}", err=True
     )
     if kept.outcome == "fault":
+        click.echo(f"It is kept, but not used; langdu takes accept {chunk} N uses it all the same.", err=True)
         raise SystemExit(1)
 
 

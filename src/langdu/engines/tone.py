@@ -2,7 +2,8 @@
 
 It keeps the protocol to the letter, is deterministic, and can be told to misbehave, so that supervision,
 cancellation and back-pressure are tested in seconds. Options: `delay_s` (wall time for each character),
-`crash_on` (a text that kills the process), `fail_on` (a text that fails), `hang_on`, `slots`, `speech_s`.
+`crash_on` (a text that kills the process), `fail_on` (a text that fails), `budget_on` (a text cut at the frame
+budget), `hang_on`, `slots`, `speech_s`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from langdu.engines.base import Audio, EngineInfo, Event, Failed, Piece, Request, Spoken, Voice
+from langdu.engines.base import Audio, Ending, EngineInfo, Event, Failed, Piece, Request, Spoken, Voice
 
 if TYPE_CHECKING:
     from langdu.synthesis.runner import EngineSpec
@@ -82,7 +83,8 @@ class ToneEngine:
             if request.stream:
                 low, high = len(audio) * step // steps, len(audio) * (step + 1) // steps
                 yield Piece(request.id, step, audio[low:high])
-        yield Spoken(request.id, audio, RATE_HZ, request.seed, time.perf_counter() - started)
+        ending: Ending = "budget" if request.text == self._options.get("budget_on") else "ended"
+        yield Spoken(request.id, audio, RATE_HZ, request.seed, time.perf_counter() - started, ending)
 
     def close(self) -> None:
         pass

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+RULES = 1
+"""Raised with every change of a limit or a check: takes judged by other rules are heard again."""
 SYLLABLE_S = {"zh": 0.19, "en": 0.19, "ja": 0.11}
 """Seconds of sound a syllable takes (a mora in Japanese), measured over all voices."""
 

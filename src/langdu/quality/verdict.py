@@ -1,6 +1,7 @@
 """Verdicts: is this take what the text says, and sound?
 
     judge(chunk, take, checker=...) -> Verdict      pass | fault | inconclusive, with named findings
+    ending_verdict(take) -> Verdict                 what can be said without listening
     better(a, b)                                    which of two verdicts' takes is kept
     seed_for(attempt, base)                         the seed of the next saying
 
@@ -46,6 +47,8 @@ class Reference:
 
     vector: Vector | None = None
     syllable_s: float | None = None
+    certain: bool = True
+    """Whether the voice was given (a recording); one learned from a take is no ground for a fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +114,14 @@ def judge(
         findings += found
     similarity = None
     if reference is not None and reference.vector is not None:
-        similarity, found = _voice(take, reference.vector, limits)
+        similarity, found = _voice(take, reference.vector, limits, certain=reference.certain)
         findings += found
     return _verdict(findings, facts, ratio, take, heard, compared, similarity)
+
+
+def ending_verdict(take: Take) -> Verdict:
+    """A verdict by how the engine ended alone."""
+    return _verdict(_engine(take), measure(take.audio, take.sample_rate_hz), 1.0, take)
 
 
 def expected_seconds(chunk: Chunk, reference: Reference | None = None) -> float:
@@ -181,7 +189,7 @@ def _repeat(chunk: Chunk, take: Take, ratio: float, limits: Limits) -> list[Find
     return [Finding("said twice", repeat.similarity, limits.repeat, "signal", "fault", message)]
 
 
-def _voice(take: Take, voice: Vector, limits: Limits) -> tuple[float | None, list[Finding]]:
+def _voice(take: Take, voice: Vector, limits: Limits, *, certain: bool) -> tuple[float | None, list[Finding]]:
     from langdu.quality.speaker import embed, similarity
 
     vector = embed(take.audio, take.sample_rate_hz)
@@ -190,7 +198,7 @@ def _voice(take: Take, voice: Vector, limits: Limits) -> tuple[float | None, lis
     figure = similarity(vector, voice)
     if figure >= limits.doubtful_similarity:
         return figure, []
-    level: Level = "fault" if figure < limits.similarity else "doubt"
+    level: Level = "fault" if certain and figure < limits.similarity else "doubt"
     message = f"Similarity to the persona's voice is {figure:.2f}."
     return figure, [Finding("other voice", figure, limits.similarity, "speaker", level, message)]
 
@@ -241,6 +249,7 @@ __all__ = [
     "Reference",
     "Verdict",
     "better",
+    "ending_verdict",
     "expected_seconds",
     "judge",
     "rank",

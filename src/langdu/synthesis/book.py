@@ -8,6 +8,8 @@ Killed at any point, the same request goes on: takes are found by their keys.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -17,14 +19,14 @@ from typing import Any
 from langdu.audio.av_encode import Tags
 from langdu.audio.encode import format_of
 from langdu.audio.loudness import profile
-from langdu.audio.render import Tuning
 from langdu.engines.base import Failed
-from langdu.errors import InputError, OutputError, SettingError
+from langdu.errors import InputError, MachineError, OutputError, SettingError
 from langdu.quality.report import Report, write_report
 from langdu.settings import settings
 from langdu.synthesis import project
 from langdu.synthesis.capacity import choose_workers
 from langdu.synthesis.casting import Casting, cast_script
+from langdu.synthesis.forecast import Progress
 from langdu.synthesis.making import Counts, Ear, Judge, Maker, failure_of
 from langdu.synthesis.model import Chunk
 from langdu.synthesis.pool import Pool
@@ -109,6 +111,12 @@ class Book:
         )  # fmt: skip
         self.casting: Casting = cast_script(self.script, self._say, language=language, roles=request.roles)
         self.chunks = self._selected()
+        title = self.script.title or request.output.stem
+        self.volumes = Volumes(
+            request.output, self.casting.plan.chapters, self.profile, split=request.split or self.profile.split,
+            tags=Tags(title, self.script.author, title, cover=self.script.cover), subtitles=request.subtitles,
+        )  # fmt: skip
+        self.project = self._claimed()
 
     def _check_output(self) -> None:
         request = self.request
@@ -117,10 +125,27 @@ class Book:
         format_of(str(request.output))
         if not request.output.parent.is_dir():
             raise OutputError(f"The folder {request.output.parent} does not exist.", hint="Create it first.")
-        ours = project.path_of(request.output).is_file()
-        if request.output.exists() and not ours and not request.overwrite:
-            hint = "Use --overwrite, or another name."
-            raise OutputError(f"{request.output} exists and is not a book made here.", hint=hint)
+        if not os.access(request.output.parent, os.W_OK):
+            raise OutputError(f"The folder {request.output.parent} cannot be written.", hint="Use another folder.")
+
+    def _claimed(self) -> project.Project:
+        """The project, with the files it may replace. OutputError for a file that no book made here has written."""
+        request = self.request
+        targets = self.volumes.targets(chunk.chapter for chunk in self.chunks)
+        targets += [request.output.with_suffix(suffix) for suffix in (".report.html", ".report.json")]
+        ours: set[str] = set()
+        if project.path_of(request.output).is_file():
+            with contextlib.suppress(InputError):  # damaged: it shows nothing
+                ours = set(project.load(request.output).outputs)
+        for target in targets:
+            if target.is_dir():
+                raise OutputError(f"{target} is a folder.", hint="Name a file in it.")
+            if target.exists() and target.name not in ours and not request.overwrite:
+                hint = "Use --overwrite, or another name."
+                raise OutputError(f"{target} exists and is not of a book made here.", hint=hint)
+        chunks = tuple(project.project_chunk(chunk, self.casting.spec_of(chunk)) for chunk in self.chunks)
+        names = tuple(sorted(ours | {target.name for target in targets}))
+        return project.Project(request.source, str(request.output.resolve()), chunks, names)
 
     def _selected(self) -> list[Chunk]:
         plan, first, last = self.casting.plan, self.request.first_chapter, self.request.last_chapter
@@ -144,7 +169,8 @@ class Book:
         own = store is None
         store = store or TakeStore(settings().takes_dir)
         try:
-            return _Making(self, store, judge, on_event).run()
+            with project.locked(self.request.output, self.project.outputs):
+                return _Making(self, store, judge, on_event).run()
         finally:
             if own:
                 store.close()
@@ -172,12 +198,9 @@ class _Making:
             store, book.casting.spec_of, runner_for, judge=judge, retries=retries, on_take=self._on_take
         )
         self._summary = Summary(chunks=len(book.chunks), output=str(request.output))
-        self._done = 0
-        title = book.script.title or request.output.stem
-        self._volumes = Volumes(
-            request.output, book.casting.plan.chapters, book.profile, split=request.split or book.profile.split,
-            tags=Tags(title, book.script.author, title, cover=book.script.cover), subtitles=request.subtitles,
-        )  # fmt: skip
+        self._done = self._faulty = 0
+        self._volumes = book.volumes
+        self._progress = Progress(book.chunks)
 
     def _pool(self, spec: EngineSpec, chunks: list[Chunk]) -> Runner:
         request = self._book.request
@@ -204,14 +227,10 @@ class _Making:
         book, counts = self._book, self._maker.counts
         chapters = len({chunk.chapter for chunk in book.chunks})
         self._event({"event": "plan", "chunks": len(book.chunks), "chapters": chapters})
-        project.Project(
-            book.request.source, str(book.request.output.resolve()),
-            tuple(project.project_chunk(chunk, book.casting.spec_of(chunk)) for chunk in book.chunks),
-        ).save()  # fmt: skip
+        book.project.save()
         rate_hz = next(iter(book.casting.infos.values())).sample_rate_hz
-        paths = self._volumes.write(self._spoken(), rate_hz)
-        volumes = self._fitted(paths, rate_hz)
-        return self._finish(volumes, counts)
+        self._volumes.write(self._spoken(), rate_hz)
+        return self._finish(self._fitted(rate_hz), counts)
 
     def _spoken(self) -> Iterator[Spoken]:
         """Chunks in order, as they become ready; raises the first failure once everything else was said."""
@@ -229,32 +248,32 @@ class _Making:
     def _with_sound(self, chunk: Chunk, kept: Kept) -> Spoken:
         audio = self._store.load(kept)
         if audio is None:
-            raise OutputError(
-                f"The sound of chunk {chunk.name} was damaged on disk.", hint="Run the same command again."
-            )
+            message = f"The sound of chunk {chunk.name} was damaged on disk, or pruned while it was used."
+            raise MachineError(message, hint="Run the same command again: it is then said anew.")
         return Spoken(chunk, kept, audio, self._book.shown(chunk))
 
     def _tell(self, chunk: Chunk, kept: Kept | Failed) -> None:
         outcome = "failed" if isinstance(kept, Failed) else kept.outcome
+        self._faulty += outcome in ("fault", "failed")
         self._event({
             "event": "chunk", "chunk": chunk.name, "done": self._done, "chunks": len(self._book.chunks),
             "outcome": outcome, "faults": [kept.message] if isinstance(kept, Failed) else _faults(kept),
-            "said": self._maker.counts.said, "reused": self._maker.counts.reused,
+            "faults_so_far": self._faulty, "said": self._maker.counts.said, "reused": self._maker.counts.reused,
+            **self._progress.after(chunk, 0.0 if isinstance(kept, Failed) else kept.audio_seconds, self._maker.missing),
         })  # fmt: skip
 
-    def _fitted(self, paths: list[Path], rate_hz: int) -> list[Volume]:
+    def _fitted(self, rate_hz: int) -> list[Volume]:
         """Measured after encoding, and rendered again where the profile was missed."""
-        volumes = self._volumes.measured(paths)
-        tuning = Tuning()
-        lines = list(self._volumes.lines)
+        volumes = self._volumes.measured()
         for _ in range(MOST_CORRECTIONS):
-            corrected = self._volumes.corrected(volumes, tuning)
-            if corrected is None:
+            problems = [problem for volume in volumes for problem in volume.problems]
+            if not problems:
                 break
-            self._event({"event": "render", "again": True, "problems": [p for v in volumes for p in v.problems]})
-            tuning = corrected
-            self._volumes.write((self._with_sound(line.chunk, line.kept) for line in lines), rate_hz, tuning)
-            volumes = self._volumes.measured(paths)
+            self._event({"event": "render", "again": True, "problems": problems})
+            self._volumes.again(
+                lambda line: self._with_sound(line.chunk, self._store.get(line.kept.id)), rate_hz, volumes
+            )
+            volumes = self._volumes.measured()
         return volumes
 
     def _finish(self, volumes: list[Volume], counts: Counts) -> Summary:

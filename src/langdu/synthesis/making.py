@@ -4,7 +4,7 @@
       ^                                                            │
       └────────────────── a fault: a new seed ─────────────────────┘
 
-Only ids wait in queues; the sound itself lies in the store. So memory does not grow with the book, and a kill
+Only ids wait in queues; sounds and verdicts lie in the store. So memory does not grow with the book, and a kill
 at any point loses at most what was being said.
 """
 
@@ -15,20 +15,30 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from langdu.engines.base import Failed
 from langdu.errors import LangduError, by_code
+from langdu.quality.limits import RULES
 from langdu.quality.transcript import Word
-from langdu.quality.verdict import Reference, Verdict, judge, rank, seed_for
+from langdu.quality.verdict import Reference, Verdict, ending_verdict, judge, rank, seed_for
 from langdu.synthesis.model import Chunk, Take
 from langdu.synthesis.runner import EngineSpec, Job, Runner
-from langdu.synthesis.takes import Kept, TakeStore
+from langdu.synthesis.takes import ENDINGS, Kept, TakeStore
 
 MOST_UNJUDGED = 32
 """Takes waiting for the judge before speaking pauses."""
-Judge = Callable[[Chunk, Take], tuple[Verdict, tuple[Word, ...]]]
-"""A verdict, and when each word of the chunk is said (seconds of the take; () where that is not known)."""
+LEARN_S = 4.0
+"""A take this long shows a voice well enough to hold others against it."""
+
+
+class Judge(Protocol):
+    name: str
+    """Who judged, and by which rules: kept with each verdict, and takes judged by another are heard again."""
+
+    def __call__(self, chunk: Chunk, take: Take) -> tuple[Verdict, tuple[Word, ...]]:
+        """A verdict, and when each word of the chunk is said (seconds of the take; () where that is not known)."""
+        ...
 
 
 @dataclass(slots=True)
@@ -62,10 +72,12 @@ class Maker:
         self._store, self._spec_of, self._runner_for = store, spec_of, runner_for
         self._judge, self._retries, self._on_take = judge, retries, on_take
         self.counts = Counts()
+        self.missing: set[str] = set()
+        """Keys without a take when `make` began."""
         # Shared by three threads, under `_change`:
         self._wanted: deque[Job] = deque()
         self._unsettled: dict[str, Chunk] = {}
-        self._ready: dict[str, Kept | Failed] = {}
+        self._ready: dict[str, int | Failed] = {}
         self._failure: BaseException | None = None
         self._stopped = False
         self._runner: Runner | None = None
@@ -95,24 +107,45 @@ class Maker:
                 thread.join()
 
     def _sort(self, chunks: Sequence[Chunk]) -> None:
-        """Chunks with a take are ready, or wait for the judge; the others are wanted, once for each key."""
-        missing: set[str] = set()
-        for key, chunk in {chunk.key: chunk for chunk in reversed(chunks)}.items():
-            kept = self._store.choice(key)
-            if kept is None:
-                missing.add(key)
-            elif self._judge is not None and kept.verdict is None and kept.state != "accepted":
-                self._unsettled[key] = chunk
-                self._to_judge.put((chunk, kept))
-            else:
-                self._ready[key] = kept
-        self.counts.reused = sum(chunk.key not in missing for chunk in chunks)
-        for chunk in chunks:
-            if chunk.key in missing and chunk.key not in self._unsettled:
-                attempt = 1 + max((kept.attempt for kept in self._store.of(chunk.key)), default=0)
-                self._want(chunk, attempt)
+        """Chunks with a take are ready, or wait for the judge; the others are wanted, once for each key.
 
-    def _want(self, chunk: Chunk, attempt: int) -> None:
+        A run that was killed between a fault and its retry left a key with a faulty take and tries to spare: it is
+        said again here.
+        """
+        for chunk in {chunk.key: chunk for chunk in reversed(chunks)}.values():
+            takes = self._store.usable(chunk.key)
+            if not takes:
+                self.missing.add(chunk.key)
+            elif (unheard := self._unheard(takes)) is not None:
+                self._unsettled[chunk.key] = chunk
+                self._to_judge.put((chunk, unheard))
+            elif not self._once_more(takes):
+                self._ready[chunk.key] = takes[0].id
+        self._store.touch([found for found in self._ready.values() if isinstance(found, int)])
+        self.counts.reused = sum(chunk.key not in self.missing for chunk in chunks)
+        for chunk in chunks:
+            if chunk.key not in self._unsettled and chunk.key not in self._ready:
+                self._want(chunk)
+
+    def _unheard(self, takes: list[Kept]) -> Kept | None:
+        """The take that this judge must hear: it has judged no other, and nobody accepted one."""
+        if self._judge is None or takes[0].state == "accepted":
+            return None
+        unheard = [kept for kept in takes if kept.judge != self._judge.name]
+        if takes[0] not in unheard and takes[0].outcome != "fault":
+            return None
+        return unheard[0] if unheard else None
+
+    def _once_more(self, takes: list[Kept]) -> bool:
+        """Whether a fault is left and another seed may mend it; `takes` best first."""
+        best, judge = takes[0], ENDINGS if self._judge is None else self._judge.name
+        return (
+            best.outcome == "fault" and best.judge == judge and best.state != "accepted"
+            and len(takes) <= self._retries and not best.facts["engine"]["deterministic"]
+        )  # fmt: skip
+
+    def _want(self, chunk: Chunk) -> None:
+        attempt = 1 + max((kept.attempt for kept in self._store.of(chunk.key)), default=0)
         self._unsettled[chunk.key] = chunk
         self._wanted.append(Job(chunk, seed_for(attempt, 0), attempt))
 
@@ -122,7 +155,8 @@ class Maker:
                 if self._failure is not None:
                     raise self._failure
                 self._change.wait(1.0)
-            return self._ready[key]
+            found = self._ready[key]
+        return found if isinstance(found, Failed) else self._store.get(found)
 
     def _guard(self, run: Callable[[], None]) -> None:
         try:
@@ -186,37 +220,44 @@ class Maker:
         self.counts.said += 1
         self.counts.retries += job.attempt > 1
         self.counts.speaking_s += take.seconds
-        kept = self._store.add(replace(take, attempt=job.attempt))
+        take = replace(take, attempt=job.attempt)
+        kept = self._store.add(take)
         if self._judge is not None:
             self._to_judge.put((job.chunk, kept))
-        else:
-            self._settle(job.chunk, kept)
+            return
+        if take.ending != "ended" or job.attempt > 1:  # never a quiet success, also where nobody listens
+            verdict = ending_verdict(take)
+            kept = self._store.judged(kept.id, as_facts(verdict, (), ENDINGS), rank(verdict))
+        self._next(job.chunk, kept)
 
     def _judge_all(self) -> None:
         assert self._judge is not None
         while (waiting := self._to_judge.get()) is not None and not self._ending():
             chunk, kept = waiting
             take = self._store.take(kept)
-            if take is None:  # its file was lost: said again
-                with self._change:
-                    self._want(chunk, kept.attempt)
-                    self._change.notify_all()
-                continue
-            verdict, words = self._judge(chunk, take)
-            kept = self._store.judged(kept.id, as_facts(verdict, words), rank(verdict))
-            again = verdict.outcome == "fault" and kept.attempt <= self._retries and not take.engine.deterministic
-            if again:
-                with self._change:
-                    self._want(chunk, kept.attempt + 1)
-                    self._change.notify_all()
-            else:
-                self._settle(chunk, self._store.choice(chunk.key) or kept)
+            if take is not None:
+                verdict, words = self._judge(chunk, take)
+                kept = self._store.judged(kept.id, as_facts(verdict, words, self._judge.name), rank(verdict))
+            self._next(chunk, kept)
+
+    def _next(self, chunk: Chunk, kept: Kept) -> None:
+        """After a saying, or a hearing: another one, or what is best so far. A take whose file was lost is no take."""
+        takes = self._store.usable(chunk.key)
+        unheard = self._unheard(takes) if takes else None
+        if unheard is not None and unheard.id != kept.id:
+            self._to_judge.put((chunk, unheard))
+        elif not takes or self._once_more(takes):
+            with self._change:
+                self._want(chunk)
+                self._change.notify_all()
+        else:
+            self._settle(chunk, takes[0])
 
     def _settle(self, chunk: Chunk, found: Kept | Failed) -> None:
         if isinstance(found, Kept) and self._on_take is not None:
             self._on_take(chunk, found)
         with self._change:
-            self._ready[chunk.key] = found
+            self._ready[chunk.key] = found if isinstance(found, Failed) else found.id
             self._unsettled.pop(chunk.key, None)
             self._change.notify_all()
 
@@ -229,6 +270,7 @@ class Ear:
         from langdu.quality.transcript import Checker
 
         model_dir(model)  # missing: said before the work, not after it
+        self.name = f"{model}/{RULES}"
         self._checker = Checker(model, threads=1)
         self._references: dict[str, Reference] = {}
 
@@ -236,26 +278,34 @@ class Ear:
         verdict = judge(chunk, take, checker=self._checker, reference=self._reference(chunk))
         if verdict.heard is None or verdict.outcome == "fault":
             return verdict, ()
+        self._learn(chunk, take)
         return verdict, self._checker.align(take.audio, take.sample_rate_hz, chunk.text, chunk.language)
 
     def _reference(self, chunk: Chunk) -> Reference | None:
-        """The voice of a clone's clip; other personas have no recording to be compared with."""
+        """The voice of a clone's clip, or what was learned; None for a voice that cannot drift."""
         persona = chunk.persona
-        if persona.kind != "clone":
-            return None
         key = persona.content_hash()
-        if key not in self._references:
+        if persona.kind == "clone" and key not in self._references:
             from langdu.audio.read import read
             from langdu.quality.speaker import embed
 
             self._references[key] = Reference(embed(*read(persona.clip)))
-        return self._references[key]
+        return self._references.get(key)
+
+    def _learn(self, chunk: Chunk, take: Take) -> None:
+        """A voice from words has no recording: its first good take shows how it sounds, as evidence and no more."""
+        key = chunk.persona.content_hash()
+        if take.engine.deterministic or key in self._references or take.audio_seconds < LEARN_S:
+            return
+        from langdu.quality.speaker import embed
+
+        self._references[key] = Reference(embed(take.audio, take.sample_rate_hz), certain=False)
 
 
-def as_facts(verdict: Verdict, words: tuple[Word, ...] = ()) -> dict[str, Any]:
-    """A verdict as it is kept: its dict, and the words as [text, start, end] in seconds of the take."""
+def as_facts(verdict: Verdict, words: tuple[Word, ...] = (), by: str = "") -> dict[str, Any]:
+    """A verdict as it is kept: its dict, who gave it, and the words as [text, start, end] in seconds of the take."""
     times = [[word.text, round(word.start_s, 3), round(word.end_s, 3)] for word in words]
-    return verdict.as_dict() | {"words": times}
+    return verdict.as_dict() | {"by": by, "words": times}
 
 
 def failure_of(chunk: Chunk, failed: Failed) -> LangduError:

@@ -6,12 +6,16 @@ the project made last. It is no cache: without it the next run still finds every
 
 from __future__ import annotations
 
+import contextlib
+import glob
+import hashlib
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from langdu.errors import DocumentError, InputError
+from langdu.errors import DocumentError, InputError, OutputError
 from langdu.settings import settings
 from langdu.synthesis.model import Chunk
 from langdu.synthesis.runner import EngineSpec
@@ -50,7 +54,7 @@ class Project:
     output: str
     chunks: tuple[ProjectChunk, ...]
     outputs: tuple[str, ...] = ()
-    """Every file of sound that was written."""
+    """Names of all files this book writes beside the project: what it may replace unasked."""
     version: int = field(default=VERSION)
 
     def find(self, name: str) -> ProjectChunk:
@@ -66,6 +70,25 @@ class Project:
         write_atomic(path, (json.dumps(asdict(self), ensure_ascii=False, indent=1) + "\n").encode())
         settings().data_dir.mkdir(parents=True, exist_ok=True)
         write_atomic(_last(), f"{path}\n".encode())
+
+
+@contextlib.contextmanager
+def locked(output: Path, names: Iterable[str]) -> Iterator[None]:
+    """One process at a time makes an output. What a killed one left half-written of these files is cleared away."""
+    import fcntl
+
+    folder = settings().data_dir / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    name = hashlib.sha256(str(output.resolve()).encode()).hexdigest()[:20]
+    with (folder / f"{name}.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            hint = "Wait for it, or end it first; nothing that it has said is lost."
+            raise OutputError(f"Another langdu book is making {output}.", hint=hint) from None
+        for part in (p for name in names for p in output.parent.glob(f".{glob.escape(name)}.*.part")):
+            part.unlink(missing_ok=True)
+        yield
 
 
 def project_chunk(chunk: Chunk, spec: EngineSpec) -> ProjectChunk:

@@ -4,14 +4,16 @@
     sound/ab/abcd….flac   24-bit FLAC named by the SHA-256 of its bytes
 
 A file is on disk, whole and synced, before its row is; so after a kill or a power cut every row has its sound,
-and the worst that remains is a file without a row. Several processes may work on one store at once. Peaks
-above full scale are kept by a power of two (`shift`), so nothing is clipped. Takes are pruned on request only.
+and the worst that remains is a file without a row, which `prune` clears away. Several processes may work on one
+store at once: files appear and vanish only under the index's write lock. Peaks above full scale are kept by a
+power of two (`shift`), so nothing is clipped. Takes are pruned on request only.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import json
 import os
 import sqlite3
@@ -30,7 +32,11 @@ from langdu.errors import CapacityError, MachineError
 from langdu.synthesis.model import Take
 
 State = Literal["made", "accepted", "rejected"]
+ENDINGS = "endings"
+"""Who judged a take that nobody heard: only how its engine ended it."""
 BUSY_S = 30.0
+STRAY_S = 3600.0
+"""A file without a row and this old belongs to no process that is still writing it."""
 SCHEMA = """
 create table if not exists takes (
     id integer primary key,
@@ -83,8 +89,14 @@ class Kept:
         return self.samples / self.rate_hz
 
     @property
+    def judge(self) -> str:
+        """Who gave the verdict; "" before there is one."""
+        return str((self.verdict or {}).get("by", ""))
+
+    @property
     def outcome(self) -> str:
-        return "unheard" if self.verdict is None else str(self.verdict["outcome"])
+        found = "unheard" if self.verdict is None else str(self.verdict["outcome"])
+        return "unheard" if found == "pass" and self.judge == ENDINGS else found
 
 
 class TakeStore:
@@ -100,18 +112,23 @@ class TakeStore:
             self._db.execute("pragma journal_mode=wal")
             self._db.execute("pragma synchronous=full")
             self._db.executescript(SCHEMA)
-        except (OSError, sqlite3.Error) as error:
-            raise MachineError(f"The takes in {folder} cannot be opened ({error}).", hint="Is the disk full?") from None
+        except sqlite3.DatabaseError as error:
+            hint = f"If it is damaged, move {folder / 'takes.sqlite'} away: everything is then said anew."
+            raise MachineError(f"The takes in {folder} cannot be opened ({error}).", hint=hint) from None
+        except OSError as error:
+            hint = "Set LANGDU_DATA_DIR to a folder that can be written."
+            raise MachineError(f"The takes in {folder} cannot be opened ({error}).", hint=hint) from None
 
     def add(self, take: Take) -> Kept:
         """Keep a take. The same sound for the same key and seed is kept once."""
-        sound, size, shift = self._write(take.audio, take.sample_rate_hz)
+        part, sound, size, shift = self._write(take.audio, take.sample_rate_hz)
         facts = {
             "seconds": take.seconds, "ending": take.ending, "frames": take.frames, "engine": take.engine.as_dict(),
             "facts": take.facts,
         }  # fmt: skip
         now = time.time()
         with self._writing() as db:
+            self._publish(part, sound)
             twin = db.execute(
                 "select id from takes where key = ? and seed = ? and sound = ?", (take.key, take.seed, sound)
             ).fetchone()
@@ -150,27 +167,26 @@ class TakeStore:
             db.execute("update takes set state = 'rejected' where id = ?", (take,))
 
     def get(self, take: int) -> Kept:
-        with self._lock:
-            row = self._db.execute(f"select {COLUMNS} from takes where id = ?", (take,)).fetchone()
+        row = next(iter(self._rows(f"select {COLUMNS} from takes where id = ?", take)), None)
         if row is None:
             raise MachineError(f"Take {take} is no longer in {self.folder}.")
         return _kept(row)
 
     def of(self, key: str) -> list[Kept]:
         """All takes of a key, oldest first."""
-        with self._lock:
-            rows = self._db.execute(f"select {COLUMNS} from takes where key = ? order by id", (key,)).fetchall()
-        return [_kept(row) for row in rows]
+        return [_kept(row) for row in self._rows(f"select {COLUMNS} from takes where key = ? order by id", key)]
+
+    def usable(self, key: str) -> list[Kept]:
+        """The takes of a key that may be used, best first: the accepted one, the best judged, the oldest.
+
+        None that was rejected; one whose file is gone or cut short is dropped on the way.
+        """
+        found = [kept for kept in self.of(key) if kept.state != "rejected" and self._there(kept)]
+        return sorted(found, key=lambda k: (k.state != "accepted", k.rank is None, k.rank or (), k.id))
 
     def choice(self, key: str) -> Kept | None:
-        """The take to use: the accepted one, else the best judged, else the oldest; none that was rejected.
-
-        A take whose file is gone or cut short is dropped on the way.
-        """
-        usable = [kept for kept in self.of(key) if kept.state != "rejected" and self._there(kept)]
-        if not usable:
-            return None
-        return min(usable, key=lambda k: (k.state != "accepted", k.rank is None, k.rank or (), k.id))
+        """The take to use: the first of `usable`."""
+        return next(iter(self.usable(key)), None)
 
     def _there(self, kept: Kept) -> bool:
         path = self._path(kept.sound)
@@ -183,14 +199,14 @@ class TakeStore:
         """The sound, shape (samples,). None when its file is gone or damaged; its rows are then dropped."""
         import soundfile
 
-        path = self._path(kept.sound)
         try:
-            audio, _ = soundfile.read(path, dtype="float32")
-        except (OSError, soundfile.LibsndfileError):
-            audio = np.zeros(0, np.float32)
-        if len(audio) != kept.samples:
+            data = self._path(kept.sound).read_bytes()
+        except OSError:
+            data = b""
+        if hashlib.sha256(data).hexdigest() != kept.sound:
             self.forget(kept.sound)
             return None
+        audio, _ = soundfile.read(io.BytesIO(data), dtype="float32")
         return np.asarray(audio * np.float32(2**kept.shift) if kept.shift else audio, np.float32)
 
     def take(self, kept: Kept) -> Take | None:
@@ -214,14 +230,14 @@ class TakeStore:
         """Drop a sound and every row that names it."""
         with self._writing() as db:
             db.execute("delete from takes where sound = ?", (sound,))
-        self._path(sound).unlink(missing_ok=True)
+            self._path(sound).unlink(missing_ok=True)
 
     def prune(self, *, older_than_s: float | None = None, most_bytes: int | None = None) -> tuple[int, int]:
-        """Drop takes not used for so long, then the longest unused until the rest fits. Returns (takes, bytes)."""
-        with self._lock:
-            rows = self._db.execute(
-                "select sound, max(used), max(bytes), count(*) from takes group by sound order by max(used)"
-            ).fetchall()
+        """Drop takes not used for so long, then the longest unused until the rest fits. Returns (takes, bytes).
+
+        Bytes of files that a kill left without a row count too.
+        """
+        rows = self._rows("select sound, max(used), max(bytes), count(*) from takes group by sound order by max(used)")
         total = sum(row[2] for row in rows)
         now, takes, freed = time.time(), 0, 0
         for sound, used, size, count in rows:
@@ -230,13 +246,25 @@ class TakeStore:
                 continue
             self.forget(sound)
             takes, freed = takes + count, freed + size
-        return takes, freed
+        return takes, freed + self._clear_strays()
+
+    def _clear_strays(self) -> int:
+        freed = 0
+        for path in (self.folder / "sound").rglob("*"):
+            with contextlib.suppress(FileNotFoundError):
+                facts = path.stat()
+                if path.is_dir() or time.time() - facts.st_mtime < STRAY_S:
+                    continue
+                with self._writing():
+                    if path.suffix == ".part" or not self._rows("select 1 from takes where sound = ?", path.stem):
+                        path.unlink()
+                        freed += facts.st_size
+        return freed
 
     def size(self) -> tuple[int, int]:
         """How many takes there are, and their bytes."""
-        with self._lock:
-            takes = self._db.execute("select count(*) from takes").fetchone()[0]
-            size = self._db.execute("select sum(b) from (select max(bytes) b from takes group by sound)").fetchone()[0]
+        [(takes,)] = self._rows("select count(*) from takes")
+        [(size,)] = self._rows("select sum(b) from (select max(bytes) b from takes group by sound)")
         return int(takes), int(size or 0)
 
     def close(self) -> None:
@@ -249,6 +277,16 @@ class TakeStore:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        with self._lock:
+            try:
+                return self._db.execute(query, values).fetchall()
+            except sqlite3.DatabaseError as error:
+                hint = "If it is damaged, move takes.sqlite away: everything is then said anew."
+                raise MachineError(
+                    f"The index of takes in {self.folder} cannot be read ({error}).", hint=hint
+                ) from None
+
     @contextlib.contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         with self._lock:
@@ -260,11 +298,11 @@ class TakeStore:
                     self._db.execute("rollback")
                     raise
                 self._db.execute("commit")
-            except sqlite3.OperationalError as error:
+            except sqlite3.DatabaseError as error:
                 raise CapacityError(f"The index of takes in {self.folder} cannot be written ({error}).") from None
 
-    def _write(self, audio: Audio, rate_hz: int) -> tuple[str, int, int]:
-        """The sound as a file: (its SHA-256, its bytes, the shift)."""
+    def _write(self, audio: Audio, rate_hz: int) -> tuple[Path, str, int, int]:
+        """The sound as a file without its name yet: (the file, its SHA-256, its bytes, the shift)."""
         import soundfile
 
         peak = float(np.abs(audio).max()) if len(audio) else 0.0
@@ -281,16 +319,33 @@ class TakeStore:
                     file.seek(0)
                     digest = hashlib.file_digest(file, "sha256").hexdigest()
                     size = file.seek(0, os.SEEK_END)
-                target = self._path(digest)
-                target.parent.mkdir(exist_ok=True)
-                path.replace(target)
-            finally:
+            except BaseException:
                 path.unlink(missing_ok=True)
+                raise
         except (OSError, soundfile.LibsndfileError) as error:
-            raise CapacityError(
-                f"A take cannot be kept in {self.folder} ({error}).", hint="Is the disk full?"
-            ) from None
-        return digest, size, shift
+            raise self._full(error) from None
+        return path, digest, size, shift
+
+    def _publish(self, part: Path, sound: str) -> None:
+        """Give the file its name, and have the name on disk before the row is."""
+        target = self._path(sound)
+        try:
+            try:
+                target.parent.mkdir(exist_ok=True)
+                part.replace(target)
+                if os.name == "posix":
+                    folder = os.open(target.parent, os.O_RDONLY)
+                    try:
+                        os.fsync(folder)
+                    finally:
+                        os.close(folder)
+            finally:
+                part.unlink(missing_ok=True)
+        except OSError as error:
+            raise self._full(error) from None
+
+    def _full(self, error: Exception) -> CapacityError:
+        return CapacityError(f"A take cannot be kept in {self.folder} ({error}).", hint="Is the disk full?")
 
     def _path(self, sound: str) -> Path:
         return self.folder / "sound" / sound[:2] / f"{sound}.flac"

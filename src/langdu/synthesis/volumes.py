@@ -1,8 +1,13 @@
-"""The files of a book: one, or one for each chapter; with their subtitles, measured after encoding."""
+"""The files of a book: one, or one for each chapter; with their subtitles, measured after encoding.
+
+volumes.write(spoken, rate)          one pass over the whole book
+volumes.measured()                   decode what was written and hold it against the profile
+volumes.again(load, rate, measured)  write those anew that missed it, each with its own correction
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +25,8 @@ from langdu.voices.library import write_atomic
 
 MOST_CORRECTIONS = 2
 UNSAFE = regex.compile(r"[\p{C}/\\:*?\"<>|]+")
+LONGEST_NAME = 240
+"""Bytes of a file's name; most systems hold 255, and the name grows while it is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +60,7 @@ class Volume:
 
 
 class Volumes:
-    """Writes all files of a book from chunks in order. `write` may be called again with corrections."""
+    """Writes all files of a book from chunks in order."""
 
     def __init__(
         self, output: Path, titles: Sequence[str], profile: Profile, *, tags: Tags, split: bool, subtitles: bool,
@@ -62,63 +69,92 @@ class Volumes:
         self._output, self._titles, self._profile, self._tags = output, titles, profile, tags
         self._split, self._subtitles, self._bit_rate = split, subtitles, bit_rate
         self.lines: list[Line] = []
+        """Every chunk in order; its take without the times of its words, of which a long book has too many."""
+        self._written: dict[Path, Tuning] = {}
 
     def path_of(self, chapter: int) -> Path:
         """The output itself, or `output - 03 Title.ext` for the third chapter."""
         if not self._split:
             return self._output
+        stem, suffix = f"{self._output.stem} - {chapter + 1:02d}", self._output.suffix
         title = " ".join(UNSAFE.sub(" ", self._titles[chapter]).split())[:60].rstrip(". ")
-        name = f"{self._output.stem} - {chapter + 1:02d} {title}".rstrip()
-        return self._output.with_name(name + self._output.suffix)
+        while title and len(f"{stem} {title}{suffix}".encode()) > LONGEST_NAME:
+            title = title[:-1].rstrip(". ")
+        return self._output.with_name(f"{stem} {title}".rstrip() + suffix)
 
-    def write(self, spoken: Iterable[Spoken], rate_hz: int, tuning: Tuning | None = None) -> list[Path]:
-        """One pass over the whole book. Returns the files written."""
-        self.lines = []
-        paths = []
+    def targets(self, chapters: Iterable[int]) -> list[Path]:
+        """Every file that `write` will write for these chapters."""
+        paths = dict.fromkeys(self.path_of(chapter) for chapter in chapters)
+        beside = (".srt", ".vtt") if self._subtitles else ()
+        return [path.with_suffix(suffix) for path in paths for suffix in (path.suffix, *beside)]
+
+    def write(self, spoken: Iterable[Spoken], rate_hz: int) -> None:
+        self.lines, self._written = [], {}
         stream = _Ahead(iter(spoken))
         while (first := stream.peek()) is not None:
             chapter = first.chunk.chapter
-            path = self.path_of(chapter)
-            paths.append(path)
             mine = stream.during(lambda s, c=chapter: not self._split or s.chunk.chapter == c)
-            self._file(path, chapter, mine, rate_hz, tuning)
-        return paths
+            path, tuning = self.path_of(chapter), Tuning()
+            self.lines.extend(self._file(path, mine, rate_hz, tuning))
+            self._written[path] = tuning
 
-    def _file(self, path: Path, chapter: int, spoken: Iterator[Spoken], rate_hz: int, tuning: Tuning | None) -> None:
+    def again(self, load: Callable[[Line], Spoken], rate_hz: int, volumes: Sequence[Volume]) -> bool:
+        """Whether any file missed the profile and was written again, with what it missed corrected."""
+        off = [volume for volume in volumes if volume.problems]
+        for volume in off:
+            tuning = tuned(self._profile, volume.levels, self._written[volume.path])
+            at = [number for number, line in enumerate(self.lines) if line.file == volume.path.name]
+            part = self.lines[at[0] : at[-1] + 1]
+            self.lines[at[0] : at[-1] + 1] = self._file(volume.path, map(load, part), rate_hz, tuning)
+            self._written[volume.path] = tuning
+        return bool(off)
+
+    def _file(self, path: Path, spoken: Iterable[Spoken], rate_hz: int, tuning: Tuning) -> list[Line]:
         shown: list[Cue] = []
-        tags = self._tags
-        if self._split:
-            track = f"{chapter + 1}/{len(self._titles)}"
-            tags = replace(tags, title=self._titles[chapter] or tags.title, album=tags.title, track=track)
-        at = -1
-        with Renderer(path, rate_hz, self._profile, tags=tags, tuning=tuning, bit_rate=self._bit_rate) as renderer:
-            for one in spoken:
+        lines: list[Line] = []
+        ahead = _Ahead(iter(spoken))
+        first = ahead.peek()
+        assert first is not None
+        with Renderer(
+            path,
+            rate_hz,
+            self._profile,
+            tags=self._tags_of(first.chunk.chapter),
+            tuning=tuning,
+            bit_rate=self._bit_rate,
+        ) as renderer:
+            at = -1
+            for one in ahead.during(lambda _: True):
                 if one.chunk.chapter != at:
                     at = one.chunk.chapter
                     renderer.chapter(self._titles[at] or f"{at + 1}")
                 placed = renderer.add(one.audio, one.kept.rate_hz, one.chunk.pause_after_s)
-                self.lines.append(Line(one.chunk, one.kept, placed, path.name))
+                lines.append(Line(one.chunk, _slim(one.kept), placed, path.name))
                 if self._subtitles:
                     shown.extend(_cues(one, placed))
         if self._subtitles:
             write_atomic(path.with_suffix(".srt"), srt(shown).encode())
             write_atomic(path.with_suffix(".vtt"), vtt(shown).encode())
+        return lines
 
-    def measured(self, paths: Sequence[Path]) -> list[Volume]:
+    def _tags_of(self, chapter: int) -> Tags:
+        if not self._split:
+            return self._tags
+        track = f"{chapter + 1}/{len(self._titles)}"
+        title = self._titles[chapter] or self._tags.title
+        return replace(self._tags, title=title, album=self._tags.title, track=track)
+
+    def measured(self) -> list[Volume]:
         """Decode what was written and hold it against the profile."""
         found = []
-        for path in paths:
+        for path in self._written:
             levels = levels_of(path)
             found.append(Volume(path, levels.seconds, levels, tuple(self._profile.problems(levels))))
         return found
 
-    def corrected(self, volumes: Sequence[Volume], tuning: Tuning) -> Tuning | None:
-        """What the next pass must change, judged by the file furthest off; None when all fit."""
-        off = [volume for volume in volumes if volume.problems]
-        if not off:
-            return None
-        worst = max(off, key=lambda v: (v.levels.true_peak_db, v.levels.lufs))
-        return tuned(self._profile, worst.levels, tuning)
+
+def _slim(kept: Kept) -> Kept:
+    return kept if kept.verdict is None else replace(kept, verdict={**kept.verdict, "words": []})
 
 
 def _cues(one: Spoken, placed: Placed) -> list[Cue]:
