@@ -43,7 +43,22 @@ def test_a_cue_begins_with_its_first_word() -> None:
 
 
 def test_the_text_as_written_is_shown() -> None:
-    assert cues("三点见。", "zh", 0.0, 1.0, shown="3点见。") == [Cue("3点见。", 0.0, 1.0)]
+    assert cues("三点见。", "zh", 0.0, 1.0, shown=[("三点见。", "3点见。")]) == [Cue("3点见。", 0.0, 1.0)]
+
+
+def test_each_sentence_is_shown_as_written_at_the_time_it_is_said() -> None:
+    said = ["他三点来。", "一共五十个人。"]
+    words = [HeardWord(character, 1.0 * at, 1.0 * at + 1) for at, character in enumerate("".join(said))]
+    found = cues("".join(said), "zh", 0.0, 12.0, words, [(said[0], "他3点来。"), (said[1], said[1])])
+    assert [(cue.text, cue.start_s) for cue in found] == [("他3点来。", 0.0), (said[1], 5.0)]
+    assert [bool(cue.words) for cue in found] == [False, True]
+
+
+def test_a_long_sentence_written_otherwise_than_said_is_cut_by_its_share() -> None:
+    said, written = "他买了二十张票，" * 12, "他买了20张票，" * 12
+    found = cues(said, "zh", 0.0, 96.0, shown=[(said, written)])
+    assert "".join(cue.text for cue in found) == written
+    assert all(cue.end_s - cue.start_s == pytest.approx(96 * len(cue.text) / len(written), rel=0.1) for cue in found)
 
 
 def test_srt_is_numbered_and_uses_commas() -> None:

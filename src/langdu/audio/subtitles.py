@@ -33,30 +33,44 @@ class HeardWord:
 
 
 def cues(
-    text: str, language: str, start_s: float, end_s: float, heard: Sequence[HeardWord] = (), shown: str = ""
-) -> list[Cue]:
+    text: str, language: str, start_s: float, end_s: float, heard: Sequence[HeardWord] = (),
+    shown: Sequence[tuple[str, str]] = (),
+) -> list[Cue]:  # fmt: skip
     """Cues for one chunk that sounds from `start_s` to `end_s`; `heard` has times in the same clock.
 
-    `text` is what was said; `shown` (the text as written) replaces it where the chunk makes one cue. Without
-    heard words, times inside the chunk follow the share of characters. The first cue starts and the last ends
-    with the chunk, exactly.
+    `text` is what was said; `shown` has its sentences, each as said and as written, and what was written is what the
+    cue shows. Without heard words, times inside the chunk follow the share of characters. The first cue starts and
+    the last ends with the chunk, exactly.
     """
-    limit = LONGEST_CUE.get(language, 84)
-    parts = [piece.strip() for sentence in sentences(text) for piece in pieces(sentence, limit) if piece.strip()]
-    if shown and (len(parts) <= 1 or len(shown) <= limit):
-        parts = [shown.strip()]
-        if shown.strip() != text.strip():
-            return [Cue(parts[0], start_s, end_s)]
+    pairs = shown or [(sentence, sentence) for sentence in sentences(text)]
+    parts = [part for said, written in pairs for part in _parts(said, written, LONGEST_CUE.get(language, 84))]
     spots = word_starts(text, start_s, end_s, heard)
     found: list[Cue] = []
     at = 0
     for number, part in enumerate(parts):
-        size = len(WORD.findall(part))
-        mine, at = spots[at : at + size], at + size
+        mine, at = spots[at : at + part.words], at + part.words
         begin = start_s if number == 0 or not mine else mine[0][1]
         end = spots[at][1] if at < len(spots) and number < len(parts) - 1 else end_s
-        found.append(Cue(part, begin, max(end, begin), tuple(mine) if heard else ()))
+        found.append(Cue(part.text, begin, max(end, begin), tuple(mine) if heard and part.as_said else ()))
     return _tidy(found, end_s)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    text: str
+    words: int
+    """How many of the words that were said it stands for."""
+    as_said: bool
+
+
+def _parts(said: str, written: str, limit: int) -> list[_Part]:
+    """A sentence as cues. Where it is written otherwise than said, each has its share of the words by length."""
+    bits = [piece.strip() for piece in pieces(written.strip(), limit) if piece.strip()]
+    if written.strip() == said.strip():
+        return [_Part(bit, len(WORD.findall(bit)), True) for bit in bits]
+    words, whole = len(WORD.findall(said)), sum(map(len, bits))
+    ends = [round(words * done / whole) for done in itertools.accumulate(map(len, bits))]
+    return [_Part(bit, end - begin, False) for bit, begin, end in zip(bits, [0, *ends], ends, strict=False)]
 
 
 def word_starts(text: str, start_s: float, end_s: float, heard: Sequence[HeardWord]) -> list[tuple[str, float]]:

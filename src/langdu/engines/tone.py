@@ -3,7 +3,7 @@
 It keeps the protocol to the letter, is deterministic, and can be told to misbehave, so that supervision,
 cancellation and back-pressure are tested in seconds. Options: `delay_s` (wall time for each character),
 `crash_on` (a text that kills the process), `fail_on` (a text that fails), `budget_on` (a text cut at the frame
-budget), `hang_on`, `slots`, `speech_s`.
+budget), `hang_on`, `slots`, `speech_s`, `log_to` (a file that gets a line for each text that is begun).
 """
 
 from __future__ import annotations
@@ -58,6 +58,9 @@ class ToneEngine:
 
     def _say(self, request: Request, cancelled: Callable[[str], bool]) -> Iterator[Event]:
         started = time.perf_counter()
+        if log := self._options.get("log_to"):
+            with open(str(log), "a", encoding="utf-8") as file:  # noqa: PTH123
+                file.write(f"{request.text}\n")
         if request.text == self._options.get("fail_on"):
             yield Failed(request.id, "engine", f"cannot say {request.text!r}")
             return

@@ -24,12 +24,13 @@ from langdu.voices.library import write_atomic
 MOST_SOUNDS = 60
 """Sounds put into the page; more would make it too large to open. The text of all is there."""
 WAVE_POINTS = 400
+PLOT_LEFT, PLOT_WIDTH = 50, 840
 STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem;color:#1a1a1a;background:#fff}
 h1{font-size:1.6rem} h2{font-size:1.2rem;margin-top:2rem} table{border-collapse:collapse;width:100%}
 td,th{text-align:left;padding:.25rem .6rem;border-bottom:1px solid #ddd;vertical-align:top} th{font-weight:600}
 .num{font-variant-numeric:tabular-nums} .fault{color:#b00020} .doubt{color:#8a5a00}
-svg{width:100%;height:auto;display:block}
+svg{width:100%;height:auto;display:block} .plot circle{fill:#3b6ea5} .plot .bad{fill:#d9480f} .plot path{stroke:#ccc}
 section{border:1px solid #ddd;border-radius:8px;padding:1rem;margin:1rem 0} ins{background:#ffe3a3;text-decoration:none}
 audio{width:100%} .axis{font-size:10px;fill:#666} @media(prefers-color-scheme:dark){body{background:#181818;color:#eee}
 td,th,section{border-color:#444} .axis{fill:#aaa} ins{background:#6b4e00} .fault{color:#ff8a8a} .doubt{color:#ffca6b}}
@@ -112,11 +113,11 @@ def page(report: Report, facts: dict[str, Any], sounds: Sounds) -> str:
     ]  # fmt: skip
     table = "".join(f"<tr><th>{_e(name)}</th><td class=num>{_e(value)}</td></tr>" for name, value in rows)
     plots = "".join(
-        f"<h2>{_e(title)}</h2>{plot([chunk[key] for chunk in chunks])}"
+        f"<h2>{_e(title)}</h2>{plot(chunks, key)}"
         for title, key in (
-            ("Level before matching, LUFS", "lufs"),
+            ("Level of each chunk before matching, LUFS", "lufs"),
             ("Speed, syllables a second", "syllables_per_s"),
-            ("Character error rate, as heard", "cer"),
+            ("Character error rate by the checker, as written (lower is better)", "cer"),
         )
     )
     doubtful = [(line, fact) for line, fact in zip(report.lines, chunks, strict=True) if _doubtful(fact)]
@@ -125,7 +126,7 @@ def page(report: Report, facts: dict[str, Any], sounds: Sounds) -> str:
     if not any(chunk["outcome"] != "unheard" for chunk in chunks):
         body = "<p>The chunks were not checked.</p>"
     return (
-        f'<!doctype html><html><head><meta charset="utf-8"><title>{_e(report.title)}</title>'
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{_e(report.title)}</title>'
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>'
         f"<h1>{_e(report.title)}</h1><table>{table}</table>{plots}<h2>Doubtful chunks</h2>{body}</body></html>"
     )
@@ -170,22 +171,31 @@ def waveform(audio: Audio) -> str:
     )
 
 
-def plot(values: Sequence[float | None]) -> str:
-    """A figure for each chunk, in order, as SVG with its range at the left."""
-    known = [value for value in values if value is not None]
+def plot(chunks: Sequence[dict[str, Any]], key: str) -> str:
+    """A figure for each chunk along the book, as SVG: range at the left, chapters below, doubtful chunks marked.
+
+    Pointing at a dot shows its chunk and figure.
+    """
+    known = [chunk[key] for chunk in chunks if chunk[key] is not None]
     if not known:
         return "<p>Not measured.</p>"
     low, high = min(known), max(known)
     span = (high - low) or 1.0
-    step = 840 / max(1, len(values) - 1)
-    dots = "".join(
-        f'<circle cx="{50 + step * at:.1f}" cy="{110 - 100 * (value - low) / span:.1f}" r="2.5" fill="#3b6ea5"/>'
-        for at, value in enumerate(values)
-        if value is not None
-    )
+    step = PLOT_WIDTH / max(1, len(chunks) - 1)
+    dots, marks, chapter = [], [], ""
+    for at, chunk in enumerate(chunks):
+        x = PLOT_LEFT + step * at
+        number = chunk["chunk"].split(".")[0]
+        if number != chapter:
+            chapter = number
+            marks.append(f'<path d="M{x:.1f} 8V112"/><text class="axis" x="{x + 2:.1f}" y="124">{_e(number)}</text>')
+        if chunk[key] is not None:
+            y, kind = 110 - 100 * (chunk[key] - low) / span, ' class="bad"' if _doubtful(chunk) else ""
+            title = f"<title>{_e(chunk['chunk'])}: {chunk[key]:.2f}</title>"
+            dots.append(f'<circle{kind} cx="{x:.1f}" cy="{y:.1f}" r="3">{title}</circle>')
     return (
-        f'<svg viewBox="0 0 900 120"><text class="axis" x="0" y="14">{high:.2f}</text>'
-        f'<text class="axis" x="0" y="112">{low:.2f}</text>{dots}</svg>'
+        f'<svg class="plot" viewBox="0 0 900 128"><text class="axis" x="0" y="14">{high:.2f}</text>'
+        f'<text class="axis" x="0" y="112">{low:.2f}</text>{"".join(marks)}{"".join(dots)}</svg>'
     )
 
 

@@ -175,13 +175,13 @@ class Book:
             if own:
                 store.close()
 
-    def shown(self, chunk: Chunk) -> str:
-        """The text as written, when the chunk says whole sentences."""
+    def shown(self, chunk: Chunk) -> tuple[tuple[str, str], ...]:
+        """The sentences of a chunk, each as said and as written; () where it has parts of sentences."""
         mine = [self.script.utterances[index] for index in chunk.utterances]
         spoken = "".join("".join(utterance.spoken.split()) for utterance in mine)
         if spoken != "".join(chunk.text.split()):
-            return ""
-        return "".join(u.source + (" " if u.source[-1:].isascii() else "") for u in mine).strip()
+            return ()
+        return tuple((utterance.spoken, utterance.source) for utterance in mine)
 
 
 class _Making:

@@ -36,8 +36,8 @@ class Spoken:
     chunk: Chunk
     kept: Kept
     audio: Audio
-    shown: str = ""
-    """The text as written, where the chunk is whole sentences; for subtitles."""
+    shown: tuple[tuple[str, str], ...] = ()
+    """Its sentences, each as said and as written, where the chunk is whole sentences; for subtitles."""
 
 
 @dataclass(frozen=True, slots=True)
