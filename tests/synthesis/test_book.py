@@ -34,6 +34,7 @@ from langdu.synthesis.runner import EngineSpec
 from langdu.synthesis.takes import TakeStore
 from langdu.synthesis.volumes import Spoken, Volumes
 from langdu.text.model import Document, Paragraph, Section
+from langdu.text.script import ScriptOptions
 from langdu.voices.library import Library
 from langdu.voices.persona import BuiltinPersona
 
@@ -348,6 +349,18 @@ def test_an_unknown_role_is_an_error_before_anything_is_made(tmp_path: Path) -> 
     source = document(["[voice:无此人]你好。"], 1)
     with pytest.raises(VoiceError, match="无此人"):
         Book(request(tmp_path / "a.wav", source))
+
+
+def test_in_a_dialogue_each_persona_speaks_by_its_own_lexicon(tmp_path: Path) -> None:
+    library = Library()
+    library.add(BuiltinPersona(name="爷爷", voice="tone", lexicon={"行长": "银行的头"}))
+    library.add(BuiltinPersona(name="旁白", voice="tone", lexicon={"早": "清早"}))
+    source = document(["老人：我找行长。", "行长还早着呢。", "他说：行长走了。"], 1)
+    options = ScriptOptions(dialogue=True)
+    book = Book(replace(request(tmp_path / "a.wav", source, roles={"老人": "爷爷"}, options=options), voice="旁白"))
+    said = [(chunk.persona.name, chunk.text) for chunk in book.chunks][1:]
+    assert said == [("爷爷", "我找银行的头。"), ("旁白", "行长还清早着呢。"), ("旁白", "他说：行长走了。")]
+    assert [warning.message for warning in book.script.warnings] == ["no one is called 他说; it is read as text"]
 
 
 def test_a_cast_file_that_is_wrong_says_what(tmp_path: Path) -> None:

@@ -115,3 +115,20 @@ def test_hostile_repetition_ends(unit: str) -> None:
     """Each of these took minutes or more while the time grew with the square of the length."""
     script = make_script("开始。" + unit * 20_000)
     assert all(len(c.spoken) <= 160 for c in chunk(script.utterances, 160))
+
+
+def test_of_known_speakers_others_are_text_and_that_is_said_once() -> None:
+    text = "老人：你来了。\n\n注意：前面有车。\n\n注意：后面也有。"
+    found = make_script(text, options=ScriptOptions(dialogue=True, speakers={"老人"}))
+    assert [(u.voice, u.source) for u in found.utterances] == [
+        ("老人", "你来了。"), (None, "注意：前面有车。"), (None, "注意：后面也有。"),
+    ]  # fmt: skip
+    assert [(w.message, w.line) for w in found.warnings] == [("no one is called 注意; it is read as text", 3)]
+
+
+def test_each_voice_has_its_own_lexicon_before_that_of_the_text() -> None:
+    own: dict[str | None, dict[str, str]] = {None: {}, "老人": {"SQL": "西口"}}
+    options = ScriptOptions(dialogue=True, lexicon=Lexicon({"SQL": "sequel"}), words_of=lambda name: own[name])
+    found = make_script("老人：学 SQL 吧。\n\n学 SQL 吧。", options=options)
+    assert ["西口" in u.spoken for u in found.utterances] == [True, False]
+    assert "sequel" in found.utterances[1].spoken

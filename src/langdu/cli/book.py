@@ -44,6 +44,7 @@ def command(
 
     from langdu.cli.io import script_options
     from langdu.cli.say import _workers
+    from langdu.errors import Cancelled
     from langdu.synthesis.book import Book, BookRequest
     from langdu.synthesis.casting import Cast
     from langdu.text.documents import read_document
@@ -61,8 +62,11 @@ def command(
     book = Book(request)
     for warning in book.script.warnings:
         click.echo(f"{document}: {warning.message}", err=True)
-    with _json_lines() if as_json else _bar() as on_event:
-        summary = book.make(on_event)
+    try:
+        with _json_lines() if as_json else _bar() as on_event:
+            summary = book.make(on_event)
+    except KeyboardInterrupt:
+        raise Cancelled("Stopped.", hint="What was said is kept; the same command goes on from there.") from None
     if not as_json:
         _print(summary)
     if summary.faults or summary.problems:

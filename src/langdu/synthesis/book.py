@@ -25,13 +25,13 @@ from langdu.quality.report import Report, write_report
 from langdu.settings import settings
 from langdu.synthesis import project
 from langdu.synthesis.capacity import choose_workers
-from langdu.synthesis.casting import Casting, cast_script
+from langdu.synthesis.casting import Casting, cast_script, for_cast, resolver
 from langdu.synthesis.forecast import Progress
 from langdu.synthesis.making import Counts, Ear, Judge, Maker, failure_of
 from langdu.synthesis.model import Chunk
 from langdu.synthesis.pool import Pool
 from langdu.synthesis.runner import EngineSpec, Runner
-from langdu.synthesis.say import SayRequest, guess_language
+from langdu.synthesis.say import SayRequest, guess_language, persona_for
 from langdu.synthesis.takes import Kept, TakeStore
 from langdu.synthesis.volumes import MOST_CORRECTIONS, Spoken, Volume, Volumes
 from langdu.text.model import Document, Script
@@ -104,12 +104,14 @@ class Book:
         document = request.document
         sample = " ".join(p.text for s in document.sections for p in s.paragraphs[:20])
         language = document.language or guess_language(sample)
-        self.script: Script = make_script(document, options=request.options)
+        persona_of = resolver(persona_for(request.voice, language), request.roles)
+        options = for_cast(request.options, persona_of, request.roles)
+        self.script: Script = make_script(document, options=options)
         self._say = SayRequest(
             "", request.voice, language, request.workers, request.force, request.speed, engine=request.engine,
             model=request.model, engine_options=dict(request.engine_options),
         )  # fmt: skip
-        self.casting: Casting = cast_script(self.script, self._say, language=language, roles=request.roles)
+        self.casting: Casting = cast_script(self.script, self._say, persona_of, language=language)
         self.chunks = self._selected()
         title = self.script.title or request.output.stem
         self.volumes = Volumes(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -14,10 +15,15 @@ from langdu.settings import settings
 from langdu.synthesis.model import Chunk, Plan, take_key
 from langdu.synthesis.plan import engine_cap, make_plan
 from langdu.synthesis.runner import EngineSpec
-from langdu.synthesis.say import SayRequest, find_persona, persona_for, spec_for
+from langdu.synthesis.say import SayRequest, find_persona, spec_for
 from langdu.synthesis.worker import Worker
 from langdu.text.model import Script
+from langdu.text.script import ScriptOptions
+from langdu.voices.builtin import BUILTIN
+from langdu.voices.library import Library
 from langdu.voices.persona import Persona
+
+PersonaOf = Callable[[str | None], Persona]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +77,14 @@ class Casting:
         return found
 
 
-def cast_script(script: Script, request: SayRequest, *, language: str, roles: Mapping[str, str]) -> Casting:
+def for_cast(options: ScriptOptions, persona_of: PersonaOf, roles: Mapping[str, str]) -> ScriptOptions:
+    """The options with each voice's own lexicon, and with the roles and personas as the speakers of a dialogue."""
+    speakers = {*roles, *Library().names(), *BUILTIN}
+    return replace(options, words_of=lambda name: persona_of(name).lexicon, speakers=speakers)
+
+
+def cast_script(script: Script, request: SayRequest, persona_of: PersonaOf, *, language: str) -> Casting:
     """Plan a script with its keys. Raises VoiceError for an unknown persona before any model loads."""
-    default = persona_for(request.voice, language)
-    persona_of = _resolver(default, roles)
     names = dict.fromkeys(utterance.voice for utterance in script.utterances)
     personas = [persona_of(name) for name in names]
     specs = {persona.content_hash(): spec_for(persona, request, language) for persona in personas}
@@ -86,7 +96,10 @@ def cast_script(script: Script, request: SayRequest, *, language: str, roles: Ma
     return Casting(replace(plan, chunks=tuple(_keyed(chunk, infos) for chunk in plan.chunks)), specs, infos)
 
 
-def _resolver(default: Persona, roles: Mapping[str, str]) -> Callable[[str | None], Persona]:
+def resolver(default: Persona, roles: Mapping[str, str]) -> PersonaOf:
+    """Who a name in the script is: a role's persona, or the persona of that name; None is the default."""
+
+    @functools.cache
     def persona_of(name: str | None) -> Persona:
         return default if name is None else find_persona(roles.get(name, name))
 

@@ -6,7 +6,7 @@ A known mark acts, an unknown one that looks like a mark is reported and not spo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import regex
@@ -29,13 +29,24 @@ class Span:
     warning: str = ""
     mark: str = ""
     """The mark that `warning` is about, as written."""
+    once: bool = False
+    """Whether the same warning need not be given for every place."""
 
 
-def parse(text: str, *, voice: str | None = None, dialogue: bool = False) -> Iterator[Span]:
-    """Spans in order. A `[voice:…]` span comes with no text: it holds until the next one, `[voice:]` ends it."""
+def parse(
+    text: str, *, voice: str | None = None, dialogue: bool = False, speakers: Collection[str] | None = None
+) -> Iterator[Span]:
+    """Spans in order. A `[voice:…]` span comes with no text: it holds until the next one, `[voice:]` ends it.
+
+    With `dialogue`, `NAME:` before a text names who says it. Where the `speakers` are known, any other name is text
+    (notes begin with "Note:", a novel's sentence with "he said:"), and that is reported.
+    """
     if dialogue and (match := SPEAKER.match(text)):
-        voice = match["name"]
-        text = text[match.end() :]
+        if speakers is None or match["name"] in speakers:
+            voice = match["name"]
+            text = text[match.end() :]
+        else:
+            yield Span(warning=f"no one is called {match['name']}; it is read as text", mark=match[0], once=True)
     at = 0
     for match in MARK.finditer(text):
         span = _act(match, voice)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 import regex
@@ -29,6 +30,10 @@ class ScriptOptions:
     """Whether chapter titles are spoken."""
     dialogue: bool = False
     """Whether `name: text` at the start of a paragraph names the speaker."""
+    speakers: Collection[str] | None = None
+    """Who may be named so; None: anyone."""
+    words_of: Callable[[str | None], Mapping[str, str]] | None = None
+    """The lexicon of a voice by its name (None: of the default voice); its words go before those of `lexicon`."""
 
 
 def make_script(
@@ -92,6 +97,8 @@ class _Maker:
         self._warnings: list[TextWarning] = []
         self._paragraph = 0
         self._marked_voice: str | None = None
+        self._warned: set[str] = set()
+        self._lexicons: dict[str | None, Lexicon] = {}
         self._cursor = 0
         self._line = 1
 
@@ -116,8 +123,12 @@ class _Maker:
         self._changes.extend(changes)
         text = regex.sub(r"\s+", " ", text).strip()
         said = 0
-        for span in markup.parse(text, voice=self._marked_voice, dialogue=self._options.dialogue):
+        options = self._options
+        for span in markup.parse(text, voice=self._marked_voice, dialogue=options.dialogue, speakers=options.speakers):
+            if span.warning and span.once and span.warning in self._warned:
+                continue
             if span.warning:
+                self._warned.add(span.warning)
                 self._warnings.append(self._warning(span.warning, span.mark, paragraph))
             elif not span.text and not span.pause_s:
                 self._marked_voice = span.voice
@@ -139,7 +150,9 @@ class _Maker:
                 continue
             language = self._forced or language_of(source, self._language or "zh")
             self._language = language
-            spoken = self._spoken(source.strip(), language, paragraph, spell=span.spell)
+            spoken = self._spoken(
+                source.strip(), language, paragraph, spell=span.spell, voice=span.voice or self._voice
+            )
             if not segment.sayable(spoken):
                 continue
             origin = paragraph.origin
@@ -152,10 +165,16 @@ class _Maker:
             ))  # fmt: skip
         return len(self._utterances) - before
 
-    def _spoken(self, source: str, language: Language, paragraph: Paragraph, *, spell: bool) -> str:
+    def _lexicon(self, voice: str | None) -> Lexicon:
+        if voice not in self._lexicons:
+            own = self._options.words_of(voice) if self._options.words_of is not None else {}
+            self._lexicons[voice] = self._options.lexicon.merged(dict(own))
+        return self._lexicons[voice]
+
+    def _spoken(self, source: str, language: Language, paragraph: Paragraph, *, spell: bool, voice: str | None) -> str:
         if spell:
             return " ".join(source)
-        text, changes = self._options.lexicon.apply(source)
+        text, changes = self._lexicon(voice).apply(source)
         self._changes.extend(changes)
         spoken, changes = normalize.spoken(text, language, url=self._options.url)
         self._changes.extend(changes)
