@@ -399,3 +399,24 @@ def test_stopping_in_the_middle_leaves_no_worker(tmp_path: Path) -> None:
         book.make(stop)
     assert time.monotonic() - started < 20
     assert [child for child in psutil.Process().children(recursive=True) if child not in others] == []
+
+
+def test_a_file_that_cannot_be_written_ends_the_workers_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OutputError("the disk is full")
+
+    monkeypatch.setattr("langdu.audio.render.Renderer.add", full)
+    others = psutil.Process().children(recursive=True)
+    with pytest.raises(OutputError) as caught:
+        make(tmp_path / "a.wav", engine_options={"delay_s": 0.05})
+    assert [child for child in psutil.Process().children(recursive=True) if child not in others] == []
+    assert caught.value.message == "the disk is full"  # which is still held here, with all its frames
+    assert not (tmp_path / "a.wav").exists()
+
+
+def test_what_lies_beside_a_book_can_be_read_by_whom_the_book_can(tmp_path: Path) -> None:
+    make(tmp_path / "a.wav")
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir() if path.is_file()}
+    assert set(modes.values()) == {modes["a.wav"]}

@@ -76,8 +76,8 @@ def write_report(output: Path, report: Report, sounds: Sounds) -> None:
     """`NAME.report.json` and `NAME.report.html` beside the output."""
     facts = report.as_dict()
     data = json.dumps(facts, ensure_ascii=False, indent=1) + "\n"
-    write_atomic(output.with_suffix(".report.json"), data.encode())
-    write_atomic(output.with_suffix(".report.html"), page(report, facts, sounds).encode())
+    write_atomic(output.with_suffix(".report.json"), data.encode(), shared=True)
+    write_atomic(output.with_suffix(".report.html"), page(report, facts, sounds).encode(), shared=True)
 
 
 def _facts(line: Any) -> dict[str, Any]:

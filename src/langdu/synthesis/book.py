@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -231,19 +231,21 @@ class _Making:
         self._event({"event": "plan", "chunks": len(book.chunks), "chapters": chapters})
         book.project.save()
         rate_hz = next(iter(book.casting.infos.values())).sample_rate_hz
-        self._volumes.write(self._spoken(), rate_hz)
+        with contextlib.closing(self._spoken()) as spoken:  # a file that cannot be written ends the workers at once
+            self._volumes.write(spoken, rate_hz)
         return self._finish(self._fitted(rate_hz), counts)
 
-    def _spoken(self) -> Iterator[Spoken]:
+    def _spoken(self) -> Generator[Spoken, None, None]:
         """Chunks in order, as they become ready; raises the first failure once everything else was said."""
         failed: list[tuple[Chunk, Failed]] = []
-        for chunk, kept in self._maker.make(self._book.chunks):
-            self._done += 1
-            self._tell(chunk, kept)
-            if isinstance(kept, Failed):
-                failed.append((chunk, kept))
-            elif not failed:
-                yield self._with_sound(chunk, kept)
+        with contextlib.closing(self._maker.make(self._book.chunks)) as made:
+            for chunk, kept in made:
+                self._done += 1
+                self._tell(chunk, kept)
+                if isinstance(kept, Failed):
+                    failed.append((chunk, kept))
+                elif not failed:
+                    yield self._with_sound(chunk, kept)
         if failed:
             raise failure_of(*failed[0])
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -84,7 +84,7 @@ class Maker:
         self._change = threading.Condition()
         self._to_judge: queue.Queue[tuple[Chunk, Kept] | None] = queue.Queue()
 
-    def make(self, chunks: Sequence[Chunk]) -> Iterator[tuple[Chunk, Kept | Failed]]:
+    def make(self, chunks: Sequence[Chunk]) -> Generator[tuple[Chunk, Kept | Failed], None, None]:
         """Each chunk with its take, or with the failure that left it without one; in order."""
         self._sort(chunks)
         threads = [threading.Thread(target=self._guard, args=(self._speak_all,), daemon=True)]

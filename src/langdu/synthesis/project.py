@@ -67,7 +67,8 @@ class Project:
 
     def save(self) -> None:
         path = path_of(self.output)
-        write_atomic(path, (json.dumps(asdict(self), ensure_ascii=False, indent=1) + "\n").encode())
+        data = json.dumps(asdict(self), ensure_ascii=False, indent=1) + "\n"
+        write_atomic(path, data.encode(), shared=True)
         settings().data_dir.mkdir(parents=True, exist_ok=True)
         write_atomic(_last(), f"{path}\n".encode())
 

@@ -133,8 +133,8 @@ class Volumes:
                 if self._subtitles:
                     shown.extend(_cues(one, placed))
         if self._subtitles:
-            write_atomic(path.with_suffix(".srt"), srt(shown).encode())
-            write_atomic(path.with_suffix(".vtt"), vtt(shown).encode())
+            write_atomic(path.with_suffix(".srt"), srt(shown).encode(), shared=True)
+            write_atomic(path.with_suffix(".vtt"), vtt(shown).encode(), shared=True)
         return lines
 
     def _tags_of(self, chapter: int) -> Tags:

@@ -218,11 +218,18 @@ class Library:
         self._load()
 
 
-def write_atomic(path: Path, data: bytes) -> None:
-    """Write a file so that a reader, or a crash, sees the old or the new one and nothing between."""
+def write_atomic(path: Path, data: bytes, *, shared: bool = False) -> None:
+    """Write a file so that a reader, or a crash, sees the old or the new one and nothing between.
+
+    For the user alone to read, or `shared`: for whom the user's other files are.
+    """
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
+            if shared:
+                mask = os.umask(0)
+                os.umask(mask)
+                Path(name).chmod(0o666 & ~mask)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
