@@ -173,6 +173,11 @@ class Book:
         try:
             with project.locked(self.request.output, self.project.outputs):
                 return _Making(self, store, judge, on_event).run()
+        except BrokenPipeError:  # nobody reads the events any more
+            raise
+        except OSError as error:  # subtitles, report, project: small files beside the output
+            what = error.filename or self.request.output
+            raise OutputError(f"{what} cannot be written ({error.strerror}).", hint="Is the disk full?") from None
         finally:
             if own:
                 store.close()
