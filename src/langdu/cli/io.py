@@ -55,3 +55,19 @@ def script_options(file: str | None) -> ScriptOptions:
 
 def print_json(value: dict[str, Any]) -> None:
     click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+
+
+def print_rows(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    """A table on a terminal; when piped, one line a row with tabs between the cells, never wrapped."""
+    if not sys.stdout.isatty():
+        for row in rows:
+            click.echo("\t".join(" ".join(cell.split()) for cell in row))
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*columns, box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    Console().print(table)

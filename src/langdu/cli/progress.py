@@ -27,6 +27,19 @@ def chunks_bar(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 @contextmanager
+def told(what: str) -> Iterator[Callable[[str], None]]:
+    """Calls with a word or two show what is under way, on a terminal."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda now: None
+        return
+    with console.status(what) as status:
+        yield lambda now: status.update(f"{what}: {now}")
+
+
+@contextmanager
 def download_bar() -> Iterator[Callable[[Progress], None]]:
     """Rate and time left of each file that is fetched."""
     from rich.console import Console

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from langdu.cli import complete
+
 if TYPE_CHECKING:
     from langdu.synthesis.say import Facts, SayRequest
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 @click.option("-f", "--file", help="Read the text from a file (- is stdin).")
 @click.option("-o", "--output", help="Write a file instead of playing (- is stdout).")
 @click.option("--format", "format_", help="wav, mp3, flac, opus, ogg, m4a, aac or pcm; default: by the suffix.")
-@click.option("-v", "--voice", help="A persona or a built-in voice; ? lists them.")
+@click.option("-v", "--voice", help="A persona or a built-in voice; ? lists them.", shell_complete=complete.voices)
 @click.option("--lang", "language", type=click.Choice(["zh", "en", "ja"]), help="Default: decided by sentence.")
 @click.option("--workers", default="auto", show_default=True, help="Processes, or auto: as many as help.")
 @click.option("--force", is_flag=True, help="Start more workers than the machine carries.")

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from langdu.cli import complete
+
 if TYPE_CHECKING:
     from langdu.text.model import Document, Script
 
@@ -17,7 +19,7 @@ CHARS_PER_S = {"zh": 4.2, "ja": 6.5, "en": 14.0}
 @click.argument("file")
 @click.option("--diff", "other", metavar="FILE", help="Show what differs from this older version.")
 @click.option("--cap", type=click.IntRange(8, 2000), help="Most characters in a chunk; default: as the settings say.")
-@click.option("-v", "--voice", help="The voice of what names no other.")
+@click.option("-v", "--voice", help="The voice of what names no other.", shell_complete=complete.voices)
 @click.option("--lang", "language", type=click.Choice(["zh", "en", "ja"]), help="Default: decided by sentence.")
 @click.option("--emoji", type=click.Choice(["drop", "name"]), default="drop", show_default=True)
 @click.option("--url", type=click.Choice(["domain", "word", "skip"]), default="domain", show_default=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from langdu.cli import voices_add, voices_check, voices_exchange
+from langdu.cli import complete, voices_add, voices_check, voices_exchange
 
 
 @click.group("voices")
@@ -40,7 +40,7 @@ def list_(as_json: bool) -> None:
 
 
 @command.command()
-@click.argument("name")
+@click.argument("name", shell_complete=complete.voices)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def show(name: str, as_json: bool) -> None:
     """All that a persona is made of."""
@@ -58,7 +58,7 @@ def show(name: str, as_json: bool) -> None:
 
 
 @command.command()
-@click.argument("old")
+@click.argument("old", shell_complete=complete.personas)
 @click.argument("new")
 def rename(old: str, new: str) -> None:
     """Give a persona another name. Takes made with it stay valid: they go by its content."""
@@ -69,7 +69,7 @@ def rename(old: str, new: str) -> None:
 
 
 @command.command()
-@click.argument("name")
+@click.argument("name", shell_complete=complete.personas)
 def remove(name: str) -> None:
     """Take a persona out; its processed clip goes too. personas.json.bak keeps the entry."""
     from langdu.voices.library import Library
@@ -87,7 +87,7 @@ def schema() -> None:
 
 
 @command.command()
-@click.argument("name")
+@click.argument("name", shell_complete=complete.voices)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write a file instead of playing.")
 @click.option("--text", help="Say this instead of the standard sentence.")
 def preview(name: str, output: Path | None, text: str | None) -> None:

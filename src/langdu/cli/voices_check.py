@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from langdu.cli import complete
+
 
 @click.command("audit")
 @click.argument("file", required=False, type=click.Path(path_type=Path))
@@ -55,7 +57,7 @@ def audit(file: Path | None, listen: bool, as_json: bool) -> None:
 
 
 @click.command("confirm")
-@click.argument("name")
+@click.argument("name", shell_complete=complete.personas)
 @click.option("--text", help="The right transcript; default: the one on file is right.")
 def confirm(name: str, text: str | None) -> None:
     """Say that you have read a clone's transcript and that it is right."""
@@ -83,8 +85,8 @@ def confirm(name: str, text: str | None) -> None:
 
 
 @click.command("compare")
-@click.argument("a")
-@click.argument("b")
+@click.argument("a", shell_complete=complete.voices)
+@click.argument("b", shell_complete=complete.voices)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def compare(a: str, b: str, as_json: bool) -> None:
     """How alike two voices are: personas, built-in voices or sound files."""

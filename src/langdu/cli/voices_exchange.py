@@ -6,9 +6,11 @@ from pathlib import Path
 
 import click
 
+from langdu.cli import complete
+
 
 @click.command("export")
-@click.argument("name")
+@click.argument("name", shell_complete=complete.personas)
 @click.argument("target", type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 def export(name: str, target: Path, force: bool) -> None:

@@ -36,7 +36,7 @@ class Found:
         from packaging.version import InvalidVersion
 
         try:
-            return SpecifierSet(REQUIRED[self.module], prereleases=True).contains(self.version)
+            return SpecifierSet(REQUIRED.get(self.module, ""), prereleases=True).contains(self.version)
         except InvalidVersion:
             return False
 
@@ -54,25 +54,29 @@ def check_environment() -> tuple[Found, ...]:
             raise DependencyError(
                 f"Python would import {one.module} {version} from {one.path}; Qwen3-TTS needs "
                 f"{one.module} {REQUIRED[one.module]}.",
-                hint=_remedy(one),
+                hint=remedy(one),
             )
     return found
 
 
-def look(module: str) -> Found:
-    """Where `module` comes from now, or came from when it is imported already. DependencyError without it."""
+def look(module: str, distribution: str = "") -> Found:
+    """Where `module` comes from now, or came from when it is imported already. DependencyError without it.
+
+    `distribution`: its name in a package registry, for modules other than those of Qwen3-TTS.
+    """
+    distribution = distribution or PACKAGES[module]
     loaded = sys.modules.get(module)
     try:
         spec = getattr(loaded, "__spec__", None) or importlib.util.find_spec(module)
     except (ImportError, ValueError):
         spec = None
     if spec is None:
-        raise DependencyError(f"{PACKAGES[module]} is not installed.", hint="Run: pip install 'langdu[qwen3]'")
+        raise DependencyError(f"{distribution} is not installed.", hint="Run: pip install 'langdu[qwen3]'")
     if spec.submodule_search_locations:
         path = _portion(module, [Path(where) for where in spec.submodule_search_locations])
     else:
         path = Path(str(spec.origin))
-    return Found(module, _version(module, path), path)
+    return Found(module, _version(distribution, path), path)
 
 
 def _portion(module: str, places: list[Path]) -> Path:
@@ -80,9 +84,9 @@ def _portion(module: str, places: list[Path]) -> Path:
     return next((place for place in places if any(place.glob("core.*"))), places[0]) if module == "mlx" else places[0]
 
 
-def _version(module: str, path: Path) -> str:
+def _version(name: str, path: Path) -> str:
     """From the metadata beside the module, else from a `__version__ = "…"` in its source, else ""."""
-    for distribution in metadata.distributions(name=PACKAGES[module], path=[str(path.parent)]):
+    for distribution in metadata.distributions(name=name, path=[str(path.parent)]):
         return distribution.version
     sources = [path / "version.py", path / "_version.py", path / "__init__.py"] if path.is_dir() else [path]
     for source in sources:
@@ -92,11 +96,18 @@ def _version(module: str, path: Path) -> str:
     return ""
 
 
-def _remedy(found: Found) -> str:
-    pythonpath = [Path(entry).resolve() for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
+def put_first_by(found: Found) -> str:
+    """What put the copy before the installed ones: "PYTHONPATH", "the current folder" or ""."""
     parent = found.path.parent.resolve()
-    if parent in pythonpath:
-        return f"PYTHONPATH puts it first: unset it, or take {parent} out."
-    if parent == Path.cwd():
+    if parent in [Path(entry).resolve() for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]:
+        return "PYTHONPATH"
+    return "the current folder" if parent == Path.cwd() else ""
+
+
+def remedy(found: Found) -> str:
+    by = put_first_by(found)
+    if by == "PYTHONPATH":
+        return f"PYTHONPATH puts it first: unset it, or take {found.path.parent.resolve()} out."
+    if by:
         return "It lies in the current folder: start from another one."
     return f"Run: {sys.executable} -m pip install '{PACKAGES[found.module]}{REQUIRED[found.module]}'"

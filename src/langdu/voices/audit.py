@@ -77,7 +77,7 @@ def _row(persona: Persona, checker: Checker | None) -> Row:
     row.settings_ignored = sorted(set(persona.settings) - known)
     if row.settings_ignored:
         row.wrong.append(f"{row.engine} does not know the settings {', '.join(row.settings_ignored)}")
-    row.cannot_run = _why_not(row)
+    row.cannot_run = why_not(row.engine, row.model)
     return row
 
 
@@ -127,17 +127,18 @@ def _model(persona: Persona) -> str:
     return "kokoro" if isinstance(persona, BuiltinPersona) else persona.model
 
 
-def _why_not(row: Row) -> str:
-    module = "onnxruntime" if row.engine == "kokoro" else "mlx"
+def why_not(engine: str, model: str) -> str:
+    """Why a persona of that engine and model cannot speak here; empty when all it needs is there."""
+    module = "onnxruntime" if engine == "kokoro" else "mlx"
     if importlib.util.find_spec(module) is None:
-        return f'{module} is not installed (pip install "langdu[{row.engine}]")'
+        return f'{module} is not installed (pip install "langdu[{engine}]")'
     from langdu.engines import ENGINES
     from langdu.models.store import model_dir
 
-    if importlib.util.find_spec(ENGINES[row.engine]) is None:
-        return f"this version of Langdu has no {row.engine} engine"
+    if importlib.util.find_spec(ENGINES[engine]) is None:
+        return f"this version of Langdu has no {engine} engine"
     try:
-        model_dir(row.model)
+        model_dir(model)
     except LangduError as error:
         return str(error)
     return ""
