@@ -32,18 +32,15 @@ def test_without_the_built_in_model_it_ends_with_3_and_the_command(langdu: Run, 
     assert all(one["command"] and one["reason"] for one in found["findings"] if one["level"] in ("warning", "error"))
 
 
-def test_a_default_voice_that_does_not_exist_is_3_too(langdu: Run, tmp_path: Path) -> None:
+def test_piped_it_is_one_line_a_finding(langdu: Run, tmp_path: Path) -> None:
+    """And a default voice that does not exist is the same exit code 3."""
     env = NOBODY | {"LANGDU_DATA_DIR": str(tmp_path), "LANGDU_VOICE": "nobody"}
     done = langdu("doctor", "--quick", env=env)
     assert done.returncode == 3
-    assert 'There is no voice "nobody"' in done.stdout
-
-
-def test_piped_it_is_one_line_a_finding(langdu: Run, tmp_path: Path) -> None:
-    done = langdu("doctor", "--quick", env=NOBODY | {"LANGDU_DATA_DIR": str(tmp_path)})
+    assert 'There is no voice "nobody"' in done.stdout and "langdu config set voice zf_xiaobei" in done.stdout
     lines, (last,) = done.stdout.splitlines()[:-2], done.stdout.splitlines()[-1:]
     assert all(line.split("\t")[0] in ("ok", "note", "warning", "error") and line.count("\t") == 3 for line in lines)
-    assert last.startswith("The default voice zf_xiaobei cannot speak.")
+    assert last.startswith("The default voice nobody cannot speak.")
     assert "Traceback" not in done.stderr
 
 

@@ -6,12 +6,12 @@ import importlib.util
 from dataclasses import replace
 
 import pytest
-from tests.doctor.machines import SERVER, mac, nvidia
 
 from langdu.doctor.child import Died, ask
 from langdu.doctor.compute import Computed, judge
 from langdu.doctor.finding import Finding
 from langdu.doctor.machine import Hardware
+from tests.doctor.machines import SERVER, mac, nvidia
 
 ON_CPU = Computed("0.32.4", "/site/mlx", "cpu", "", 90.0)
 METAL = Computed("0.32.4", "/site/mlx", "gpu", "metal", 1200.0, 5400.0, 1e-6, {"device_name": "Apple M3 Pro"})

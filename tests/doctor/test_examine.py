@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.doctor.machines import SERVER
-
 from langdu.doctor.examine import Diagnosis
 from langdu.doctor.finding import Finding, Level, worst
 from langdu.doctor.voices import Spoken
+from tests.doctor.machines import SERVER
 
 
 def diagnosis(*levels: Level, speaks: bool = True) -> Diagnosis:

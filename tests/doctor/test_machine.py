@@ -6,11 +6,10 @@ import platform
 import sys
 from dataclasses import replace
 
-from tests.doctor.machines import GB, SERVER, mac
-
 from langdu.doctor import machine
 from langdu.doctor.finding import Finding
 from langdu.doctor.machine import Gpu, judge, parse_smi
+from tests.doctor.machines import GB, SERVER, mac
 
 
 def about(found: list[Finding], check: str) -> Finding:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.doctor.machines import GB, SERVER, mac, nvidia
 
 from langdu.doctor.machine import Gpu, Hardware
 from langdu.doctor.qwen3 import best_that_fits, judge, need_bytes, not_sensible
+from tests.doctor.machines import GB, SERVER, mac, nvidia
 
 LARGE = "qwen3-1.7b-base-8bit"
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from tests.doctor.machines import SERVER, mac
-
 from langdu.doctor.child import Died, ask
 from langdu.doctor.sound import judge_codecs, judge_output
+from tests.doctor.machines import SERVER, mac
 
 
 def test_every_format_is_written_and_read_again_without_ffmpeg() -> None:

@@ -216,7 +216,7 @@ def test_an_unknown_source_is_a_wrong_setting(data_dir: Path, monkeypatch: pytes
     monkeypatch.setenv("LANGDU_SOURCES", '["ftp"]')
     with pytest.raises(SettingError, match='no source "ftp"'):
         ensure(NAME, say=quiet)
-    assert not folder_of(NAME).with_name(f".{NAME}.partial").exists()
+    assert not list(data_dir.rglob("*.partial"))
 
 
 def test_a_missing_client_is_said_with_its_remedy(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:

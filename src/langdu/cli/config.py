@@ -24,7 +24,8 @@ def command(context: click.Context, as_json: bool) -> None:
 
 def show(as_json: bool) -> None:
     from langdu.cli.io import print_json, print_rows
-    from langdu.configuration import FIELDS, config_file, read, strangers, variable
+    from langdu.configuration import FIELDS, read, strangers, variable
+    from langdu.settings import config_file
 
     values = read()
     options = {name: one.metadata.get("option", "") for name, one in FIELDS.items()}
@@ -53,7 +54,7 @@ def show(as_json: bool) -> None:
 @command.command("path")
 def path() -> None:
     """Print the file that holds your settings, there or not."""
-    from langdu.configuration import config_file
+    from langdu.settings import config_file
 
     click.echo(config_file())
 
@@ -75,8 +76,9 @@ def set_(name: str, value: str) -> None:
 @click.argument("name", shell_complete=complete.settings)
 def unset(name: str) -> None:
     """Take setting NAME out of the file, so that its default counts again."""
-    from langdu.configuration import FIELDS, config_file, known, read, variable
+    from langdu.configuration import FIELDS, known, read, variable
     from langdu.configuration import unset as take_out
+    from langdu.settings import config_file
 
     if not take_out(name):
         known(name)

@@ -13,7 +13,7 @@ STYLES = {"ok": "green", "note": "cyan", "warning": "yellow", "error": "bold red
 
 
 @click.command("doctor")
-@click.option("--quick", is_flag=True, help="Import no packages, hash no models, do not make the default voice speak.")
+@click.option("--quick", is_flag=True, help="Import, time and hash nothing, and do not make the default voice speak.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(quick: bool, as_json: bool) -> None:
     """What this machine can run, what is wrong, and the one command that mends each.

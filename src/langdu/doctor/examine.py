@@ -52,7 +52,7 @@ class Diagnosis:
 
 
 def examine(*, quick: bool = False, step: Callable[[str], None] = lambda what: None) -> Diagnosis:
-    """Look at everything. `quick` imports nothing, hashes nothing and does not speak; `step` is told what is looked at.
+    """Look at everything; `step` is told what is looked at. `quick` imports, times and hashes nothing, says nothing.
 
     Raises SettingError for settings that cannot be read: without them nothing can be said about voices and models.
     """
@@ -77,7 +77,7 @@ def examine(*, quick: bool = False, step: Callable[[str], None] = lambda what: N
             default, spoken = None, voices.Spoken(chosen.voice, False, error.message, error.hint)
             if library is None:
                 damage = [Finding("error", "voices", error.message, error.hint, "langdu voices audit")]
-        mlx, mlx_findings, here = _compute(here, step)
+        mlx, mlx_findings, here = _compute(here, quick, step)
         found_packages, package_findings = _packages(here, default, quick, step)
         named, model_findings, missing = _models(chosen, library, default, quick, step)
         if spoken is None and default is not None:
@@ -104,12 +104,18 @@ def examine(*, quick: bool = False, step: Callable[[str], None] = lambda what: N
 
 
 def _compute(
-    here: machine.Hardware, step: Callable[[str], None]
+    here: machine.Hardware, quick: bool, step: Callable[[str], None]
 ) -> tuple[compute.Computed | None, list[Finding], machine.Hardware]:
     import importlib.util
 
+    from langdu.models.environment import look
+
     if importlib.util.find_spec("mlx") is None:
         return None, compute.judge(here, None), here
+    if quick:
+        found_only = look("mlx")
+        what = f"MLX {found_only.version}, {found_only.path}"
+        return None, [Finding("ok", "mlx", what, "not timed (--quick)")], here
     step("MLX")
     answer = ask("compute", timeout_s=COMPUTE_TIMEOUT_S)
     if isinstance(answer, Died):
@@ -179,7 +185,8 @@ def _places(chosen: Settings, missing: Iterable[str]) -> list[Finding]:
 
 
 def _settings(chosen: Settings) -> list[Finding]:
-    from langdu.configuration import config_file, strangers
+    from langdu.configuration import strangers
+    from langdu.settings import config_file
     from langdu.synthesis.capacity import Machine, most_workers
 
     found = [

@@ -31,4 +31,5 @@ def worst(findings: Iterable[Finding]) -> Level:
 
 
 def gigabytes(size: float) -> str:
-    return f"{size / 1e9:.1f} GB"
+    """As people write it; below one gigabyte in megabytes."""
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 or size <= 0 else f"{size / 1e6:.0f} MB"

@@ -71,11 +71,11 @@ def judge(
     for name in dict.fromkeys([*needed, *wanted]):
         if name not in here:
             level: Level = "error" if name in needed else "warning"
-            size = f", {gigabytes(CATALOG[name].size)}" if name in CATALOG else ""
+            large = f", {gigabytes(CATALOG[name].size)}" if name in CATALOG else ""
             what = f"{name} is not on this machine"
             purpose = "the default voice needs it" if name in needed else "a persona or the checks name it"
             command = f"langdu models get {name}" if name in CATALOG else "langdu models list"
-            findings.append(Finding(level, "models", what, purpose + size, command))
+            findings.append(Finding(level, "models", what, purpose + large, command))
     for one in found:
         findings += _faults(one)
     for name, size in broken_off:

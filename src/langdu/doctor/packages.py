@@ -49,6 +49,10 @@ PARTS = (
 )  # fmt: skip
 
 
+DATA_ONLY = {"g2p_en"}
+"""Used for the files it brings and never imported: its code wants packages that Langdu does not need."""
+
+
 @dataclass(frozen=True, slots=True)
 class Package:
     """One module as Python found it. `error`: why it cannot be imported, "" when it can; `missing` when it is
@@ -111,14 +115,14 @@ def _look(module: str, distribution: str, wanted: str, load: bool) -> Package:
         found = find(module, distribution)
     except DependencyError as error:
         return Package(module, distribution, error=error.message, missing=True)
-    error = _load("mlx.core" if module == "mlx" else module) if load else ""
+    fault = _load("mlx.core" if module == "mlx" else module) if load and module not in DATA_ONLY else ""
     try:
         suits = not wanted or SpecifierSet(wanted, prereleases=True).contains(found.version)
     except InvalidVersion:
         suits = False
     by = put_first_by(found)
     return Package(
-        module, distribution, found.version, str(found.path), error, put_first_by=by,
+        module, distribution, found.version, str(found.path), fault, put_first_by=by,
         installed=_installed(distribution, found.path) if by else "", wanted="" if suits else wanted,
     )  # fmt: skip
 

@@ -155,7 +155,7 @@ def _owner(port: int) -> str:
 
     with suppress(psutil.Error, OSError):
         for link in psutil.net_connections("tcp"):
-            if link.status == psutil.CONN_LISTEN and link.laddr.port == port and link.pid:
+            if link.status == psutil.CONN_LISTEN and getattr(link.laddr, "port", 0) == port and link.pid:
                 process = psutil.Process(link.pid)
                 return f"{process.name()} (pid {link.pid})"
     return ""

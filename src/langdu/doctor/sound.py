@@ -56,6 +56,7 @@ def _unlike(path: Any, name: str) -> str:
     """Why the written file does not hold the tone; empty when it does."""
     import numpy as np
 
+    sound: Any
     if name == "pcm":
         sound, rate_hz = np.fromfile(path, "<i2").astype(np.float32) / 32768, RATE_HZ
     else:
