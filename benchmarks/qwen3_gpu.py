@@ -365,9 +365,9 @@ def report(size: str, rows: list[dict[str, Any]], out: Path) -> None:
     import mlx.core as mx
 
     name = str(mx.device_info().get("device_name", "gpu"))
-    stem = out / f"{date.today()}-qwen3-{size}-{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')}"
+    stem = f"{date.today()}-qwen3-{size}-{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')}"
     out.mkdir(parents=True, exist_ok=True)
-    stem.with_suffix(".json").write_text(json.dumps({"machine": name, "size": size, "rows": rows}, indent=1) + "\n")
+    (out / f"{stem}.json").write_text(json.dumps({"machine": name, "size": size, "rows": rows}, indent=1) + "\n")
     speeds = [found for found in rows if "ms_per_frame" in found]
 
     def best(engine: str, count: int, precision: str = "") -> float | None:
@@ -387,7 +387,7 @@ def report(size: str, rows: list[dict[str, Any]], out: Path) -> None:
     for found in sorted(speeds, key=lambda r: (r["rows"], r["ms_per_frame"])):
         what = f"{found['rows']:>3} rows  {found['engine']:<18} {found['precision']:<9}"
         print(f"{what} {found['ms_per_frame']:>8.2f} ms/frame {found['frames_per_s']:>8.0f} frames/s")
-    chart(speeds, f"Qwen3-TTS {size}, {name}", stem.with_suffix(".png"))
+    chart(speeds, f"Qwen3-TTS {size}, {name}", out / f"{stem}.png")
 
 
 def chart(speeds: list[dict[str, Any]], title: str, path: Path) -> None:

@@ -5,6 +5,7 @@ Its end of speech is never drawn within the frames that a benchmark asks for: re
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -85,4 +86,5 @@ def persona() -> Any:
 def engine(found: Any, slots: int, context: int = 2048) -> Any:
     from langdu.engines.qwen3.engine import Qwen3Engine
 
+    os.environ.setdefault("MLX_CUDA_CONV_CACHE_SIZE", "1024")  # as the engine's own loading does
     return Qwen3Engine(found, slots=slots, context=context, cache=Path(tempfile.mkdtemp(prefix="qwen3-cache-")))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -228,6 +229,8 @@ def load(spec: EngineSpec) -> Qwen3Engine:
     if slots < 0 or context < 64:
         raise SettingError(f"{slots} slots of {context} positions: at least 1 of 64 are needed, or 0 for what fits.")
     check_environment()
+    # The codec's lengths of step have some 150 convolutions; MLX keeps the plans of 128 unless told otherwise.
+    os.environ.setdefault("MLX_CUDA_CONV_CACHE_SIZE", "1024")
     path = Path(spec.model).expanduser()
     if not spec.model:
         raise SettingError("The qwen3 engine needs a model.", hint="Name a persona with a model, or use --model.")
