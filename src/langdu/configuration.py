@@ -223,6 +223,6 @@ def _write(path: Path, text: str) -> None:
     target = path.resolve()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(target, text.encode())
+        write_atomic(target, (text.rstrip("\n") + "\n").encode())
     except OSError as error:
         raise SettingError(f"{path} cannot be written ({error.strerror}).") from None

@@ -10,7 +10,7 @@ from threading import Thread
 
 import pytest
 
-from langdu.doctor.network import MIRROR, OFFICIAL, Reach, judge, look
+from langdu.doctor.network import OFFICIAL, Reach, judge, look, look_around
 
 REPOSITORY = "owner/model"
 
@@ -86,13 +86,25 @@ def test_a_hub_out_of_reach_matters_only_while_something_is_missing() -> None:
     reach = Reach(OFFICIAL, 4.0, "no answer within 4 s")
     note, warning = judge(reach, []), judge(reach, ["kokoro"])
     assert (note.level, warning.level) == ("note", "warning")
-    assert warning.command == f"export HF_ENDPOINT={MIRROR}"
     assert "still to fetch: kokoro" in warning.reason
 
 
-def test_a_mirror_that_fails_is_called_one_and_left() -> None:
-    found = judge(Reach("http://mirror.example", 0.1, "it answers 503"), [])
-    assert (found.what, found.command) == ("The mirror http://mirror.example cannot be reached", "unset HF_ENDPOINT")
+def test_a_mirror_that_answers_is_proposed_in_place_of_a_hub_that_does_not(server: str) -> None:
+    found = look_around(f"{server}/busy", REPOSITORY, other=f"{server}/good")
+    assert judge(found, []).command == f"export HF_ENDPOINT={server}/good"
+    assert judge(found, []).what == f"The mirror {server}/busy cannot be reached"
+    assert (
+        judge(Reach("http://mirror.example", 0.1, "it answers 503", other=OFFICIAL), []).command == "unset HF_ENDPOINT"
+    )
+
+
+def test_nothing_that_does_not_answer_is_proposed(server: str) -> None:
+    found = look_around(f"{server}/busy", REPOSITORY, other=f"{server}/full")
+    assert (found.other, judge(found, []).command) == ("", "langdu config set models_folder FOLDER_WITH_MODELS")
+
+
+def test_a_hub_that_answers_is_all_that_is_asked(server: str) -> None:
+    assert look_around(f"{server}/good", REPOSITORY, other="http://127.0.0.1:9").other == ""
 
 
 def test_passwords_in_an_address_are_not_shown(server: str) -> None:

@@ -62,9 +62,24 @@ def test_a_shadow_is_named_with_what_it_hides() -> None:
     assert found.command == "unset PYTHONPATH"
 
 
-def test_a_shadow_of_the_right_version_is_a_warning() -> None:
-    shadow = Package("numpy", "numpy", "2.1", "/old/numpy", put_first_by="PYTHONPATH", installed="2.1")
-    assert bad(judge(whole(shadow), needed=["kokoro"], qwen3=True)).level == "warning"
+def test_shadows_of_the_right_version_are_one_warning_for_each_place() -> None:
+    one, two = (
+        Package(name, name, "2.1", f"/old/{name}", put_first_by="PYTHONPATH", installed="2.0")
+        for name in ("numpy", "soxr")
+    )
+    found = bad(judge(whole(one, two), needed=["kokoro"], qwen3=True))
+    assert (found.level, found.what) == ("warning", "numpy 2.1, soxr 2.1 are imported from /old")
+    assert (found.reason, found.command) == (
+        "PYTHONPATH comes first; the installed copies are 2.0, 2.0",
+        "unset PYTHONPATH",
+    )
+
+
+def test_a_pythonpath_that_hides_nothing_is_only_where_it_comes_from() -> None:
+    only = Package("numpy", "numpy", "2.1", "/extra/numpy", put_first_by="PYTHONPATH")
+    found = judge(whole(only), needed=["kokoro"], qwen3=True)
+    assert {one.level for one in found} == {"ok"}
+    assert found[0].reason.endswith("from /extra, /site")
 
 
 def test_a_package_that_cannot_be_imported_is_quoted_and_installed_again() -> None:

@@ -51,11 +51,18 @@ def test_a_voice_whose_model_is_missing_names_the_model() -> None:
     assert (found.level, found.command) == ("warning", "langdu models get qwen3-1.7b-base-8bit")
 
 
-def test_a_voice_that_is_silent_does_not_speak(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The engine of tests makes a tone; taken for speech it has the wrong length, and that is said."""
+def test_a_voice_for_which_this_machine_makes_no_sense_is_not_a_reason_to_fetch_gigabytes() -> None:
+    reason = "The model qwen3-1.7b-base-8bit is not on this machine."
+    (found,) = judge_personas([row(cannot_run=reason)], [], "personas.json", no_qwen3="there is no GPU")
+    assert (found.level, found.command) == ("note", "langdu voices export jxx jxx.zip")
+    assert found.reason.startswith("there is no GPU")
+
+
+def test_a_sound_that_is_no_speech_is_not_taken_for_it() -> None:
+    """The tests' engine makes a pure tone."""
     spoken = speak(BuiltinPersona(name="tone", voice="tone"))
-    assert spoken.engine == "tone"
-    assert judge_default(spoken).level == ("ok" if spoken.speaks else "error")
+    assert (spoken.engine, spoken.speaks) == ("tone", False)
+    assert "as long as its text should take" in judge_default(spoken).reason
 
 
 def test_a_model_that_is_missing_is_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

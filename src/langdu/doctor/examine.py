@@ -8,7 +8,19 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from langdu.doctor import compute, machine, models, network, packages, places, processes, qwen3, sound, voices
+from langdu.doctor import (
+    compute,
+    configured,
+    machine,
+    models,
+    network,
+    packages,
+    places,
+    processes,
+    qwen3,
+    sound,
+    voices,
+)
 from langdu.doctor.child import Died, ask
 from langdu.doctor.finding import Finding, worst
 
@@ -64,7 +76,7 @@ def examine(*, quick: bool = False, step: Callable[[str], None] = lambda what: N
     started = time.perf_counter()
     chosen = settings()
     with ThreadPoolExecutor(1) as background:
-        reach = background.submit(network.look, chosen.hub_endpoint, CATALOG[qwen3.DEFAULT].hub)
+        reach = background.submit(network.look_around, chosen.hub_endpoint, CATALOG[qwen3.DEFAULT].hub)
         step("the machine")
         here = machine.look()
         library: Library | None = None
@@ -80,6 +92,8 @@ def examine(*, quick: bool = False, step: Callable[[str], None] = lambda what: N
         mlx, mlx_findings, here = _compute(here, quick, step)
         found_packages, package_findings = _packages(here, default, quick, step)
         named, model_findings, missing = _models(chosen, library, default, quick, step)
+        if qwen3.not_sensible(here):
+            missing = [name for name in missing if CATALOG[name].role != "qwen3"]
         if spoken is None and default is not None:
             step(f"the voice {default.name}")
             spoken = voices.could_speak(default) if quick else voices.speak(default)
@@ -93,12 +107,12 @@ def examine(*, quick: bool = False, step: Callable[[str], None] = lambda what: N
             *package_findings,
             *model_findings,
             *damage,
-            *_personas(library),
+            *_personas(library, qwen3.not_sensible(here)),
             *_sound(here),
             *_places(chosen, missing),
             *processes.judge(processes.look_orphans()),
             network.judge(reach.result(), missing),
-            *_settings(chosen),
+            *_settings(),
         ]
     return Diagnosis(tuple(findings), spoken, here, found_packages, mlx, time.perf_counter() - started)
 
@@ -151,7 +165,9 @@ def _models(
     wanted = [chosen.checker, *(voices.needs(persona)[1] for persona in personas)]
     needed = [voices.needs(default)[1]] if default is not None else ["kokoro"]
     found = models.look([*needed, *wanted], hashes=not quick, step=step)
-    findings = models.judge(found, models.partials(chosen.models_dir), needed=needed, wanted=wanted)
+    # A Qwen3-TTS model that a persona lacks is said with the persona.
+    others = [name for name in wanted if name not in CATALOG or CATALOG[name].role != "qwen3"]
+    findings = models.judge(found, models.partials(chosen.models_dir), needed=needed, wanted=others)
     here = {one.name: one.size for one in found}
     missing = [name for name in dict.fromkeys([*needed, *wanted]) if name not in here and name in CATALOG]
     named = {name: size for name, size in here.items() if name not in CATALOG or CATALOG[name].role == "qwen3"}
@@ -159,12 +175,12 @@ def _models(
     return list(named.items()), findings, missing
 
 
-def _personas(library: Library | None) -> list[Finding]:
+def _personas(library: Library | None, no_qwen3: str) -> list[Finding]:
     from langdu.voices.audit import audit
 
     if library is None:
         return []
-    return voices.judge_personas(audit(library), library.problems, str(library.path))
+    return voices.judge_personas(audit(library), library.problems, str(library.path), no_qwen3=no_qwen3)
 
 
 def _sound(here: machine.Hardware) -> list[Finding]:
@@ -184,27 +200,11 @@ def _places(chosen: Settings, missing: Iterable[str]) -> list[Finding]:
     return [*(places.judge_port(port) for port in ports), disk]
 
 
-def _settings(chosen: Settings) -> list[Finding]:
-    from langdu.configuration import strangers
-    from langdu.settings import config_file
+def _settings() -> list[Finding]:
+    from langdu.configuration import read, strangers
     from langdu.synthesis.capacity import Machine, most_workers
 
-    found = [
-        Finding(
-            "warning", "settings", f"{name} is no setting", f"{meant} is probably meant", f'export {meant}="${name}"'
-        )
-        for name, meant in strangers().items()
-    ]
-    most = most_workers("kokoro", Machine.here())
-    if chosen.workers is not None and chosen.workers > most:
-        reason = f"cores and free memory carry {most}; too many workers at once run out of memory or time"
-        found.append(
-            Finding(
-                "warning", "settings", f"workers is set to {chosen.workers}", reason, "langdu config set workers auto"
-            )
-        )
-    file = config_file()
-    return found or [Finding("ok", "settings", str(file) if file.is_file() else "no file; defaults and environment")]
+    return configured.judge(read(), strangers(), most_workers=most_workers("kokoro", Machine.here()))
 
 
 def _builtin(voice: str) -> str:

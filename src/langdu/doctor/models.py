@@ -73,7 +73,7 @@ def judge(
             level: Level = "error" if name in needed else "warning"
             large = f", {gigabytes(CATALOG[name].size)}" if name in CATALOG else ""
             what = f"{name} is not on this machine"
-            purpose = "the default voice needs it" if name in needed else "a persona or the checks name it"
+            purpose = "the default voice needs it" if name in needed else "listening to takes needs it"
             command = f"langdu models get {name}" if name in CATALOG else "langdu models list"
             findings.append(Finding(level, "models", what, purpose + large, command))
     for one in found:

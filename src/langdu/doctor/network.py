@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from langdu.doctor.finding import Finding, Level
@@ -25,6 +25,8 @@ class Reach:
     """Why nothing can be fetched from there; empty when it can."""
     proxy: str = ""
     """The variable that names a proxy, if one does."""
+    other: str = ""
+    """The hub, for a mirror that fails, or a mirror, for the hub: one that does answer; empty when none was needed."""
 
 
 def look(endpoint: str, repository: str, *, timeout_s: float = TIMEOUT_S) -> Reach:
@@ -46,6 +48,16 @@ def look(endpoint: str, repository: str, *, timeout_s: float = TIMEOUT_S) -> Rea
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
         problem = str(error) or type(error).__name__
     return Reach(_shown(base), time.perf_counter() - started, problem, proxy)
+
+
+def look_around(endpoint: str, repository: str, *, other: str = "", timeout_s: float = TIMEOUT_S) -> Reach:
+    """As `look`; when nothing can be fetched there, the hub is tried in place of a mirror, a mirror in place of
+    the hub (or `other`), so that what is proposed is known to answer."""
+    reach = look(endpoint, repository, timeout_s=timeout_s)
+    other = other or (MIRROR if reach.endpoint == OFFICIAL else OFFICIAL)
+    if reach.problem and not look(other, repository, timeout_s=timeout_s).problem:
+        return replace(reach, other=other)
+    return reach
 
 
 def _problem(status: int, kind: str, text: str) -> str:
@@ -70,8 +82,12 @@ def judge(reach: Reach, missing: Iterable[str]) -> Finding:
         return Finding("ok", "network", f"{name} answers", f"{reach.seconds:.1f} s{by}")
     missing = list(missing)
     wanted = f"; still to fetch: {', '.join(missing)}" if missing else "; nothing has to be fetched now"
-    # A hub that is out of reach is got round by a mirror, a mirror that fails by the hub.
-    command = f"export HF_ENDPOINT={MIRROR}" if reach.endpoint == OFFICIAL else "unset HF_ENDPOINT"
+    if reach.other:
+        command = "unset HF_ENDPOINT" if reach.other == OFFICIAL else f"export HF_ENDPOINT={reach.other}"
+        wanted += f"; {reach.other} answers"
+    else:
+        command = "langdu config set models_folder FOLDER_WITH_MODELS"
+        wanted += "; models can be brought in a folder"
     level: Level = "warning" if missing else "note"
     return Finding(level, "network", f"{name} cannot be reached", f"{reach.problem}{by}{wanted}", command)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
@@ -165,32 +165,49 @@ def _part(part: Part, packages: list[Package], bad: Level) -> list[Finding]:
     if missing:
         level: Level = bad if bad == "error" or part.extra in ("verify", "text") else "note"
         command = f"pip install 'langdu[{part.extra}]'" if part.extra else f"pip install {' '.join(missing)}"
-        findings.append(Finding(level, name, f"{', '.join(missing)} is not installed", f"for {part.purpose}", command))
-    good = []
-    for one in (one for one in packages if not one.missing):
-        problem = _problem(one, name, bad)
-        if problem is None:
-            good.append(one)
-        else:
-            findings.append(problem)
+        what = f"{', '.join(missing)} {_is(missing)} not installed"
+        findings.append(Finding(level, name, what, f"for {part.purpose}", command))
+    here = [one for one in packages if not one.missing]
+    findings += [_broken(one, name, bad) for one in here if one.error or one.wanted]
+    right = [one for one in here if not one.error and not one.wanted]
+    findings += _shadows([one for one in right if one.installed], name)
+    good = [one for one in right if not one.installed]
     if good:
         folders = sorted({str(Path(one.path).parent) for one in good})
-        what = ", ".join(f"{one.distribution} {one.version}" for one in good)
-        findings.append(Finding("ok", name, what, f"{part.purpose}; from {', '.join(folders)}"))
+        findings.append(Finding("ok", name, _listed(good), f"{part.purpose}; from {', '.join(folders)}"))
     return findings
 
 
-def _problem(one: Package, name: str, bad: Level) -> Finding | None:
+def _broken(one: Package, name: str, bad: Level) -> Finding:
+    """A package that cannot be imported, or of a version that Langdu does not work with."""
     what = f"{one.distribution} {one.version or 'of an unknown version'} is imported from {one.path}"
-    shadow = f"{one.put_first_by} puts it first" + (f", before the installed {one.installed}" if one.installed else "")
-    command = {
-        "PYTHONPATH": "unset PYTHONPATH", "the current folder": "cd ~",
-        "": f"pip install --force-reinstall '{one.distribution}{one.wanted}'",
-    }[one.put_first_by]  # fmt: skip
-    if one.error:
-        reason = f"it cannot be imported: {one.error}" + (f"; {shadow}" if one.put_first_by else "")
-        return Finding(bad, name, what, reason, command)
-    if one.wanted:
-        reason = f"Langdu needs {one.distribution} {one.wanted}" + (f"; {shadow}" if one.put_first_by else "")
-        return Finding(bad, name, what, reason, command)
-    return Finding("warning", name, what, shadow, command) if one.put_first_by else None
+    reason = f"it cannot be imported: {one.error}" if one.error else f"Langdu needs {one.distribution} {one.wanted}"
+    if one.put_first_by:
+        reason += f"; {one.put_first_by} puts it first"
+        reason += f", before the installed {one.installed}" if one.installed else ""
+    again = f"pip install --force-reinstall '{one.distribution}{one.wanted}'"
+    return Finding(bad, name, what, reason, _WAY_OUT.get(one.put_first_by, again))
+
+
+def _shadows(packages: list[Package], name: str) -> list[Finding]:
+    """Right copies that stand before installed ones: one finding for each place they come from."""
+    places: dict[tuple[str, Path], list[Package]] = {}
+    for one in packages:
+        places.setdefault((one.put_first_by, Path(one.path).parent), []).append(one)
+    found = []
+    for (by, folder), here in places.items():
+        what = f"{_listed(here)} {_is(here)} imported from {folder}"
+        reason = f"{by} comes first; the installed copies are {', '.join(one.installed for one in here)}"
+        found.append(Finding("warning", name, what, reason, _WAY_OUT[by]))
+    return found
+
+
+_WAY_OUT = {"PYTHONPATH": "unset PYTHONPATH", "the current folder": "cd ~"}
+
+
+def _listed(packages: list[Package]) -> str:
+    return ", ".join(f"{one.distribution} {one.version}".strip() for one in packages)
+
+
+def _is(several: Sized) -> str:
+    return "is" if len(several) == 1 else "are"

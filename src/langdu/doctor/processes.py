@@ -73,6 +73,7 @@ def judge(found: Iterable[Process]) -> list[Finding]:
     pids = " ".join(str(one.pid) for one in found)
     memory = sum(one.memory_bytes for one in found) / 1e6
     oldest = max(one.age_s for one in found) / 60
+    age = f"up to {oldest:.0f} minutes old" if oldest >= 1 else "under a minute old"
     what = f"{len(found)} worker{'s' if len(found) > 1 else ''} of an earlier run still there (pid {pids})"
-    reason = f"nobody listens to {'them' if len(found) > 1 else 'it'}; {memory:.0f} MB, up to {oldest:.0f} minutes old"
+    reason = f"nobody listens to {'them' if len(found) > 1 else 'it'}; {memory:.0f} MB, {age}"
     return [Finding("warning", "workers", what, reason, f"kill {pids}")]

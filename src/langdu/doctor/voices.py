@@ -106,7 +106,8 @@ def _command(found: Spoken) -> str:
     return found.hint.partition("Run: ")[2].rstrip(".") or f"langdu voices show {found.voice}"
 
 
-def judge_personas(rows: Iterable[Row], problems: Iterable[Problem], file: str) -> list[Finding]:
+def judge_personas(rows: Iterable[Row], problems: Iterable[Problem], file: str, *, no_qwen3: str = "") -> list[Finding]:
+    """`no_qwen3`: why Qwen3-TTS makes no sense on this machine; then its models are not proposed for fetching."""
     findings = [
         Finding("error", "voices", f"personas.json is damaged: {problem}", file, "langdu voices audit")
         for problem in problems
@@ -114,24 +115,27 @@ def judge_personas(rows: Iterable[Row], problems: Iterable[Problem], file: str) 
     rows = list(rows)
     for row in rows:
         for text in row.wrong:
-            findings.append(
-                Finding("warning", "voices", f"{row.name}: {text}", f"{row.kind} persona", _mend(row.name, text))
-            )
+            what, reason = f"{row.name}: {text}", f"a {row.kind} voice of {row.model}"
+            findings.append(Finding("warning", "voices", what, reason, _mend(row.name, text)))
         for text in row.remarks:
-            findings.append(
-                Finding("note", "voices", f"{row.name}: {text}", "read it once", f"langdu voices confirm {row.name}")
-            )
+            what, command = f"{row.name}: {text}", f"langdu voices confirm {row.name}"
+            findings.append(Finding("note", "voices", what, "a wrong word in it makes a wrong voice", command))
         if row.cannot_run:
-            command = (
-                f"langdu models get {row.model}"
-                if "is not on this machine" in row.cannot_run
-                else "langdu voices audit"
-            )
-            findings.append(Finding("warning", "voices", f"{row.name} cannot speak here", row.cannot_run, command))
+            findings.append(_cannot(row, no_qwen3))
     good = [row for row in rows if not row.wrong and not row.cannot_run]
     if good:
         findings.append(Finding("ok", "voices", ", ".join(f"{row.name} ({row.kind})" for row in good), file))
     return findings
+
+
+def _cannot(row: Row, no_qwen3: str) -> Finding:
+    what, reason = f"{row.name} cannot speak here", row.cannot_run
+    if row.engine == "qwen3" and no_qwen3:
+        command = f"langdu voices export {row.name} {row.name}.zip"
+        return Finding("note", "voices", what, f"{no_qwen3}; a machine with one can take it in", command)
+    fetch = "is not on this machine" in reason
+    command = f"langdu models get {row.model}" if fetch else "langdu voices audit"
+    return Finding("warning", "voices", what, reason.partition(" Run: ")[0], command)
 
 
 def _mend(name: str, text: str) -> str:
