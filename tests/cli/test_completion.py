@@ -64,6 +64,11 @@ def test_commands_models_and_settings_complete(data: Path) -> None:
     assert offered("langdu config set checker whisper-b", data) == ["whisper-base"]
 
 
+def test_files_are_left_to_the_shell(data: Path) -> None:
+    assert offered("langdu say -o out", data) == ["out"]
+    assert offered("langdu say -f ", data) == [""]
+
+
 def test_a_damaged_library_offers_the_built_in_voices_all_the_same(data: Path) -> None:
     (data / "voices" / "personas.json").write_text("{")
     assert offered("langdu say --voice jf_al", data) == ["jf_alpha"]

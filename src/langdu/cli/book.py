@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command("book")
-@click.argument("document")
+@click.argument("document", shell_complete=complete.files)
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="m4b, mp3, flac, opus, wav, …")
 @click.option(
     "-v",

@@ -20,6 +20,11 @@ def personas(_context: click.Context, _parameter: click.Parameter, start: str) -
     return [CompletionItem(name, help="yours") for name in persona_names() if name.startswith(start)]
 
 
+def files(_context: click.Context, _parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    """The shell's own completion of file names."""
+    return [CompletionItem(start, type="file")]
+
+
 def models(_context: click.Context, _parameter: click.Parameter, start: str) -> list[CompletionItem]:
     from langdu.models.catalog import CATALOG
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 @click.command("say")
 @click.argument("text", required=False)
-@click.option("-f", "--file", help="Read the text from a file (- is stdin).")
-@click.option("-o", "--output", help="Write a file instead of playing (- is stdout).")
+@click.option("-f", "--file", help="Read the text from a file (- is stdin).", shell_complete=complete.files)
+@click.option("-o", "--output", help="Write a file instead of playing (- is stdout).", shell_complete=complete.files)
 @click.option("--format", "format_", help="wav, mp3, flac, opus, ogg, m4a, aac or pcm; default: by the suffix.")
 @click.option("-v", "--voice", help="A persona or a built-in voice; ? lists them.", shell_complete=complete.voices)
 @click.option("--lang", "language", type=click.Choice(["zh", "en", "ja"]), help="Default: decided by sentence.")
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 @click.option("--speed", default=1.0, show_default=True, help="0.25 to 4, where the engine can.")
 @click.option("--seed", default=0, help="For engines that sample.")
 @click.option("--engine", type=click.Choice(["kokoro", "qwen3"]), help="Default: the voice's own.")
-@click.option("--model", default="", help="Catalogue name or folder of the engine's model.")
+@click.option(
+    "--model", default="", help="Catalogue name or folder of the engine's model.", shell_complete=complete.models
+)
 @click.option("--verify", is_flag=True, help="Listen to the result and compare it with the text.")
 @click.option("--json", "as_json", is_flag=True, help="Print the facts of the run as one JSON object.")
 def command(

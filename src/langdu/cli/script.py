@@ -16,7 +16,7 @@ CHARS_PER_S = {"zh": 4.2, "ja": 6.5, "en": 14.0}
 
 
 @click.command("script")
-@click.argument("file")
+@click.argument("file", shell_complete=complete.files)
 @click.option("--diff", "other", metavar="FILE", help="Show what differs from this older version.")
 @click.option("--cap", type=click.IntRange(8, 2000), help="Most characters in a chunk; default: as the settings say.")
 @click.option("-v", "--voice", help="The voice of what names no other.", shell_complete=complete.voices)

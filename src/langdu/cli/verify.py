@@ -6,9 +6,11 @@ from typing import Any
 
 import click
 
+from langdu.cli import complete
+
 
 @click.command("verify")
-@click.argument("sound")
+@click.argument("sound", shell_complete=complete.files)
 @click.option("--text", help="What the file should say.")
 @click.option("-f", "--file", help="A file with that text (- is stdin).")
 @click.option(
