@@ -46,10 +46,25 @@ class Settings:
     )
     models_folder: Path | None = setting(None, about="A folder with models downloaded elsewhere.")
     checker: str = setting("whisper-base", about="The model that listens.", option="--checker")
-    chunk_chars: int = setting(160, low=8, high=2000, about="Most characters in one chunk; engines may need less.")
+    chunk_chars: int = setting(
+        160, low=8, high=2000, about="Most characters in one chunk; engines may need less.", option="--cap"
+    )
     pause_chunk_s: float = setting(0.15, low=0, high=10, about="Silence between chunks of one sentence, seconds.")
     pause_sentence_s: float = setting(0.25, low=0, high=10, about="Silence between sentences, seconds.")
     pause_paragraph_s: float = setting(0.35, low=0, high=10, about="Silence between paragraphs, seconds.")
+    say_url: str = setting(
+        "domain", choices=("domain", "word", "skip"), about="What is said of a web address.", option="--url"
+    )
+    say_email: str = setting(
+        "read", choices=("read", "word", "skip"), about="What is said of an e-mail address.", option="--email"
+    )
+    say_emoji: str = setting(
+        "drop", choices=("drop", "read", "name"), about="What is said of an emoji.", option="--emoji"
+    )
+    say_table: str = setting(
+        "read", choices=("read", "word", "skip"), about="What is said of a table.", option="--table"
+    )
+    say_code: str = setting("skip", choices=("skip", "word", "read"), about="What is said of code.", option="--code")
     max_retries: int = setting(2, low=0, high=5, about="Further takes of a chunk that has a fault.", option="--retries")
     cer_threshold: float = setting(
         0.2, low=0, high=1, about="Character error rate above which a take is at fault.", option="--threshold"

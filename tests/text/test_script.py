@@ -34,7 +34,9 @@ def test_invisible_characters_go_first() -> None:
     ]
 
 
-@pytest.mark.parametrize(("policy", "expected"), [("drop", "好的。"), ("name", "好的 thumbs up sign 。")])
+@pytest.mark.parametrize(
+    ("policy", "expected"), [("drop", "好的。"), ("read", "好的拇指向上。"), ("name", "好的表情拇指向上。")]
+)
 def test_emoji_are_dropped_or_named(policy: str, expected: str) -> None:
     options = ScriptOptions(emoji=policy)  # type: ignore[arg-type]
     assert said(make_script("好的👍🏽。", options=options)) == [expected]
@@ -68,7 +70,7 @@ def test_voices_hold_until_the_next_mark_and_dialogue_is_opt_in() -> None:
 def test_the_lexicon_takes_the_longest_match_and_whole_words() -> None:
     words = Lexicon({"SQL": "sequel", "重庆": "[[chong2 qing4]]", "重庆火锅": "火锅"})
     script = make_script("I like SQL, not SQLite. 我在重庆吃重庆火锅。", options=ScriptOptions(lexicon=words))
-    assert said(script) == ["I like sequel, not SQLite.", "我在[[chong2 qing4]]吃火锅。"]
+    assert said(script) == ["I like sequel, not SQLite.", "我在[[重庆|chong2 qing4]]吃火锅。"]
     assert [c.before for c in script.changes if c.rule == "lexicon"] == ["SQL", "重庆", "重庆火锅"]
 
 

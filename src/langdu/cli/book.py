@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from langdu.cli import complete
+from langdu.cli.options import ScriptChoices, script_options
 
 if TYPE_CHECKING:
     from langdu.synthesis.book import Summary
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     shell_complete=complete.voices,
 )
 @click.option("--cast", "cast_file", help="A TOML file: the persona of each role of the text.")
+@script_options
 @click.option("--loudness", default="podcast", show_default=True, help="podcast, acx, broadcast or none.")
 @click.option("--from", "first", default=1, show_default=True, help="First chapter.")
 @click.option("--to", "last", type=int, help="Last chapter.")
@@ -42,33 +44,33 @@ if TYPE_CHECKING:
 @click.option("--overwrite", is_flag=True, help="Replace an output that no book made here has written.")
 @click.option("--json", "as_json", is_flag=True, help="Events as JSON lines; the last one is the summary.")
 def command(
-    document: str, output: Path, voice: str | None, cast_file: str | None, loudness: str, first: int,
-    last: int | None, split: bool, subtitles: bool, check: bool, retries: int | None, workers: str, force: bool,
-    speed: float, engine: str | None, model: str, cluster: str, overwrite: bool, as_json: bool,
+    document: str, output: Path, voice: str | None, cast_file: str | None, choices: ScriptChoices, loudness: str,
+    first: int, last: int | None, split: bool, subtitles: bool, check: bool, retries: int | None, workers: str,
+    force: bool, speed: float, engine: str | None, model: str, cluster: str, overwrite: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Make a book from DOCUMENT. Stopped or killed, the same command goes on where it was."""
     from dataclasses import replace
 
-    from langdu.cli.io import script_options
     from langdu.cli.say import _workers
     from langdu.errors import Cancelled
     from langdu.synthesis.book import Book, BookRequest
     from langdu.synthesis.casting import Cast
     from langdu.text.documents import read_document
 
-    source = read_document(document)
+    source = choices.sections(read_document(document))
     for note in source.notes:
         click.echo(note, err=True)
     roles = Cast.read(cast_file).roles if cast_file else {}
+    options = choices.options(document)
     request = BookRequest(
-        source, output, document, voice, roles, replace(script_options(document), dialogue=bool(cast_file)),
+        source, output, document, voice, roles, replace(options, dialogue=choices.dialogue or bool(cast_file)),
         loudness=loudness, first_chapter=first, last_chapter=last, split=split, subtitles=subtitles, check=check,
         retries=retries, workers=_workers(workers), force=force, speed=speed, overwrite=overwrite, cluster=cluster,
-        engine=engine or "", model=model,
+        engine=engine or "", model=model, language=choices.language, cap=choices.cap,
     )  # fmt: skip
     book = Book(request)
-    for warning in book.script.warnings:
-        click.echo(f"{document}: {warning.message}", err=True)
+    for warning in (*book.script.warnings, *book.casting.plan.warnings):
+        click.echo(f"{document}: {warning}", err=True)
     try:
         with _json_lines() if as_json else _bar() as on_event:
             summary = book.make(on_event)

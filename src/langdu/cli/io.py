@@ -12,7 +12,6 @@ from langdu.errors import InputError
 
 if TYPE_CHECKING:
     from langdu.text.model import Document
-    from langdu.text.script import ScriptOptions
 
 
 def text_argument(text: str | None, file: str | None) -> str:
@@ -36,21 +35,6 @@ def source_argument(text: str | None, file: str | None) -> str | Document:
     for note in document.notes:
         click.echo(note, err=True)
     return document
-
-
-def script_options(file: str | None) -> ScriptOptions:
-    """The settings' pauses, and the lexicon.toml beside `file` if there is one."""
-    from pathlib import Path
-
-    from langdu.settings import settings
-    from langdu.text.lexicon import Lexicon
-    from langdu.text.script import ScriptOptions
-
-    beside = Path(file).parent / "lexicon.toml" if file and file != "-" else None
-    words = Lexicon.read(beside) if beside is not None and beside.is_file() else Lexicon()
-    return ScriptOptions(
-        lexicon=words, pause_sentence_s=settings().pause_sentence_s, pause_paragraph_s=settings().pause_paragraph_s
-    )
 
 
 def print_json(value: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from langdu.cli import complete
+from langdu.cli.options import ScriptChoices, script_options
 
 if TYPE_CHECKING:
     from langdu.synthesis.say import Facts, SayRequest
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", help="Write a file instead of playing (- is stdout).", shell_complete=complete.files)
 @click.option("--format", "format_", help="wav, mp3, flac, opus, ogg, m4a, aac or pcm; default: by the suffix.")
 @click.option("-v", "--voice", help="A persona or a built-in voice; ? lists them.", shell_complete=complete.voices)
-@click.option("--lang", "language", type=click.Choice(["zh", "en", "ja"]), help="Default: decided by sentence.")
+@script_options
 @click.option("--workers", default="auto", show_default=True, help="Processes, or auto: as many as help.")
 @click.option("--force", is_flag=True, help="Start more workers than the machine carries.")
 @click.option("--speed", default=1.0, show_default=True, help="0.25 to 4, where the engine can.")
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print the facts of the run as one JSON object.")
 def command(
     text: str | None, file: str | None, output: str | None, format_: str | None, voice: str | None,
-    language: Any, workers: str, force: bool, speed: float, seed: int, engine: str | None, model: str, verify: bool,
-    as_json: bool,
+    choices: ScriptChoices, workers: str, force: bool, speed: float, seed: int, engine: str | None, model: str,
+    verify: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Say TEXT. Without -o it plays, starting with the first chunk while later ones are made."""
     if voice == "?":
@@ -42,22 +43,24 @@ def command(
 
     process.spare()  # its imports run beside ours
     try:
-        _say(text, file, output, format_, voice, language, workers, force, speed, seed, engine, model, verify, as_json)
+        _say(text, file, output, format_, voice, choices, workers, force, speed, seed, engine, model, verify, as_json)
     finally:
         process.drop_spares()
 
 
 def _say(
     text: str | None, file: str | None, output: str | None, format_: str | None, voice: str | None,
-    language: Any, workers: str, force: bool, speed: float, seed: int, engine: str | None, model: str, verify: bool,
-    as_json: bool,
+    choices: ScriptChoices, workers: str, force: bool, speed: float, seed: int, engine: str | None, model: str,
+    verify: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    from langdu.cli.io import print_json, script_options, source_argument
+    from langdu.cli.io import print_json, source_argument
     from langdu.synthesis.say import SayRequest
 
+    source = source_argument(text, file)
     request = SayRequest(
-        source_argument(text, file), voice, language, _workers(workers), force, speed, seed, live=output is None,
-        engine=engine or "", model=model, options=script_options(file),
+        source if isinstance(source, str) else choices.sections(source), voice, choices.language, _workers(workers),
+        force, speed, seed, live=output is None, engine=engine or "", model=model, options=choices.options(file),
+        cap=choices.cap,
     )  # fmt: skip
     facts, verdict = run(request, output, format_, verify=verify, talkative=output != "-" or as_json)
     result = facts.as_dict() | ({"verify": verdict} if verdict is not None else {})
@@ -89,6 +92,8 @@ def run(
 
             model_dir(Checker.MODEL)  # missing: said before the work, not after it
             checker = Checker()
+        for warning in saying.facts.warnings:
+            click.echo(f"warning: {warning}", err=True)
         rate_hz = saying.sample_rate_hz()
         sink: Any = Player(rate_hz) if output is None else Writer(output, rate_hz, format=format_)
         with sink:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from langdu.cli import complete
+from langdu.cli.options import ScriptChoices, script_options
 
 if TYPE_CHECKING:
     from langdu.text.model import Document, Script
@@ -18,41 +19,21 @@ CHARS_PER_S = {"zh": 4.2, "ja": 6.5, "en": 14.0}
 @click.command("script")
 @click.argument("file", shell_complete=complete.files)
 @click.option("--diff", "other", metavar="FILE", help="Show what differs from this older version.")
-@click.option("--cap", type=click.IntRange(8, 2000), help="Most characters in a chunk; default: as the settings say.")
 @click.option("-v", "--voice", help="The voice of what names no other.", shell_complete=complete.voices)
-@click.option("--lang", "language", type=click.Choice(["zh", "en", "ja"]), help="Default: decided by sentence.")
-@click.option("--emoji", type=click.Choice(["drop", "name"]), default="drop", show_default=True)
-@click.option("--url", type=click.Choice(["domain", "word", "skip"]), default="domain", show_default=True)
-@click.option("--dialogue", is_flag=True, help="A paragraph that begins with NAME: is said by NAME.")
-@click.option("--lexicon", type=click.Path(dir_okay=False), help="lexicon.toml; default: the one beside FILE.")
-@click.option("--all", "everything", is_flag=True, help="Read contents, copyright pages and notes as well.")
+@script_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(
-    file: str, other: str | None, cap: int | None, voice: str | None, language: Any, emoji: Any, url: Any,
-    dialogue: bool, lexicon: str | None, everything: bool, as_json: bool,
-) -> None:  # fmt: skip
+def command(file: str, other: str | None, voice: str | None, choices: ScriptChoices, as_json: bool) -> None:
     """Show what will be said of FILE (- is stdin)."""
-    from dataclasses import replace
-    from pathlib import Path
-
     from langdu.cli.io import print_json
     from langdu.settings import settings
-    from langdu.text.lexicon import Lexicon
-    from langdu.text.script import ScriptOptions, make_script
+    from langdu.text.script import make_script
     from langdu.text.segment import chunk
 
-    beside = Path(lexicon) if lexicon else Path(file).parent / "lexicon.toml"
-    words = Lexicon.read(beside) if lexicon or (file != "-" and beside.is_file()) else Lexicon()
-    options = ScriptOptions(
-        emoji=emoji, url=url, dialogue=dialogue, lexicon=words, pause_sentence_s=settings().pause_sentence_s,
-        pause_paragraph_s=settings().pause_paragraph_s,
-    )  # fmt: skip
+    options = choices.options(file)
 
     def script_of(name: str) -> tuple[Document, Script]:
-        document = _read(name)
-        if everything:
-            document = replace(document, sections=tuple(replace(s, kind="body") for s in document.sections))
-        return document, make_script(document, voice=voice, language=language, options=options)
+        document = choices.sections(_read(name))
+        return document, make_script(document, voice=voice, language=choices.language, options=options)
 
     document, script = script_of(file)
     for note in document.notes:
@@ -60,7 +41,7 @@ def command(
     if other is not None:
         _diff(script_of(other)[1], script, as_json)
         return
-    chunks = chunk(script.utterances, cap or settings().chunk_chars, pause_chunk_s=settings().pause_chunk_s)
+    chunks = chunk(script.utterances, choices.cap or settings().chunk_chars, pause_chunk_s=settings().pause_chunk_s)
     if as_json:
         print_json({
             "title": script.title, "author": script.author, "chapters": list(script.chapters),
@@ -112,8 +93,7 @@ def _print(script: Script, chunks: int) -> None:
     total = sum(seconds(u.spoken, u.language) + u.pause_after_s for u in script.utterances)
     click.echo(f"\n{len(script.utterances)} utterances, {chunks} chunks, about {total:.0f} s of speech")
     for warning in script.warnings:
-        place = f"line {warning.line}, column {warning.column}: " if warning.line else ""
-        click.echo(f"warning: {place}{warning.message}", err=True)
+        click.echo(f"warning: {warning}", err=True)
 
 
 def _diff(old: Script, new: Script, as_json: bool) -> None:

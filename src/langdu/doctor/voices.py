@@ -78,9 +78,9 @@ def speak(persona: Persona) -> Spoken:
 
 def could_speak(persona: Persona) -> Spoken:
     """Whether all is there that speaking needs, without speaking."""
-    from langdu.voices.audit import why_not
+    from langdu.voices.runnable import model_of
 
-    reason = why_not(*needs(persona))
+    reason = model_of(*needs(persona)).problem
     return Spoken(persona.name, not reason, reason, tried=False)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
+from types import ModuleType
 from typing import TYPE_CHECKING
 
-from langdu.errors import EngineError, SettingError
+from langdu.errors import SettingError
 
 if TYPE_CHECKING:
-    from langdu.engines.base import Engine, EngineInfo
+    from langdu.engines.base import Accepts, Engine, EngineInfo
     from langdu.synthesis.runner import EngineSpec
 
 ENGINES = {
@@ -17,7 +17,7 @@ ENGINES = {
     "qwen3": "langdu.engines.qwen3.engine",
     "tone": "langdu.engines.tone",
 }
-"""Engine name to the module that defines `load(spec) -> Engine`."""
+"""Engine name to the module that defines `load(spec) -> Engine` and `ACCEPTS`; importing it loads no model."""
 
 
 def load(spec: EngineSpec) -> Engine:
@@ -26,21 +26,25 @@ def load(spec: EngineSpec) -> Engine:
     Raises SettingError for an unknown name, DependencyError when its extra is missing, ModelError when
     its files are, DeviceError or CapacityError when this machine cannot run it.
     """
-    if spec.engine not in ENGINES:
-        known = ", ".join(name for name in ENGINES if name != "tone")
-        raise SettingError(f'There is no engine "{spec.engine}".', hint=f"Known: {known}.")
-    if importlib.util.find_spec(ENGINES[spec.engine]) is None:
-        raise EngineError(f"This version of Langdu has no {spec.engine} engine.", hint="Pick a built-in voice.")
-    module = importlib.import_module(ENGINES[spec.engine])
-    engine: Engine = module.load(spec)
+    engine: Engine = _module(spec.engine).load(spec)
     return engine
+
+
+def accepts(engine: str) -> Accepts:
+    """What the engine of that name takes, whether or not this machine can run it. SettingError for an unknown name."""
+    found: Accepts = _module(engine).ACCEPTS
+    return found
+
+
+def _module(engine: str) -> ModuleType:
+    if engine not in ENGINES:
+        known = ", ".join(name for name in ENGINES if name != "tone")
+        raise SettingError(f'There is no engine "{engine}".', hint=f"Known: {known}.")
+    return importlib.import_module(ENGINES[engine])
 
 
 def describe(spec: EngineSpec) -> EngineInfo | None:
     """What `load` would report, without loading; None where the engine cannot say. Same errors as `load`."""
-    if spec.engine not in ENGINES or importlib.util.find_spec(ENGINES[spec.engine]) is None:
-        return None
-    module = importlib.import_module(ENGINES[spec.engine])
-    found = getattr(module, "describe", None)
+    found = getattr(_module(spec.engine), "describe", None)
     info: EngineInfo | None = found(spec) if found is not None else None
     return info

@@ -10,7 +10,7 @@ one takes them in turn and gets a pool of processes. Runners ask `info`; they kn
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
@@ -25,6 +25,22 @@ Audio = npt.NDArray[np.float32]
 
 Ending = Literal["ended", "budget", "cancelled"]
 """How a take ended: by itself, at its frame budget (a fault), or because it was told to stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accepts:
+    """What an engine takes of a persona and of a text; it refuses the rest. Known without loading anything."""
+
+    kinds: frozenset[str]
+    """Kinds of persona; empty: any."""
+    settings: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """Each setting a persona may have, with its least and greatest value."""
+    pinyin: bool = False
+    """Pronunciations such as `[[重庆|chong2 qing4]]`."""
+
+    @property
+    def speed(self) -> bool:
+        return "speed" in self.settings
 
 
 @dataclass(frozen=True, slots=True)

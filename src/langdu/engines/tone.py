@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from langdu.engines.base import Audio, Ending, EngineInfo, Event, Failed, Piece, Request, Spoken, Voice
+from langdu.engines.base import Accepts, Audio, Ending, EngineInfo, Event, Failed, Piece, Request, Spoken, Voice
 
 if TYPE_CHECKING:
     from langdu.synthesis.runner import EngineSpec
     from langdu.voices.persona import Persona
 
 RATE_HZ = 24_000
+ACCEPTS = Accepts(frozenset(), {"speed": (0.25, 4.0)}, pinyin=True)
 SECONDS_PER_CHARACTER = 0.05
 
 

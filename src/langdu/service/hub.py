@@ -166,7 +166,7 @@ class Hub:
             assert seat is not None
             chunk = ticket.chunks[index]
             request = Request(
-                f"{ticket.id}/{index}/{ticket.tries.get(index, 0)}", chunk.text, chunk.language, "", ticket.seed(index),
+                f"{ticket.id}/{index}/{ticket.tries.get(index, 0)}", chunk.said, chunk.language, "", ticket.seed(index),
                 chunk.speed, dict(_sampling(chunk.persona.settings)), stream=ticket.stream,
             )  # fmt: skip
             seat.jobs[request.id] = (ticket, index)

@@ -13,7 +13,7 @@ import threading
 import time
 import uuid
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -257,8 +257,8 @@ def _chunk_row(row: sqlite3.Row) -> ChunkRow:
 
 
 def _dump(chunk: Chunk) -> dict[str, Any]:
-    names = ("index", "chapter", "number", "text", "language", "pause_after_s", "key", "utterances", "speed")
-    return {name: getattr(chunk, name) for name in names} | {"persona": PERSONA.dump_python(chunk.persona, mode="json")}
+    facts = {field.name: getattr(chunk, field.name) for field in fields(chunk)}
+    return facts | {"persona": PERSONA.dump_python(chunk.persona, mode="json")}
 
 
 def _load(facts: dict[str, Any]) -> Chunk:

@@ -139,7 +139,7 @@ def _facts(ready: Prepared, speech: Speech, seconds: float | None = None) -> dic
         found["Seconds"] = f"{seconds:.3f}"
     headers = {f"X-Langdu-{name}": value for name, value in found.items()}
     if ready.warnings:
-        headers["X-Langdu-Warning"] = "; ".join(ready.warnings)
+        headers["X-Langdu-Warning"] = "; ".join(ready.warnings).encode("ascii", "backslashreplace").decode()
     return headers
 
 

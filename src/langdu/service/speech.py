@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass, replace
 
 from langdu.audio.join import Joiner
+from langdu.engines import accepts
 from langdu.engines.base import Audio, EngineInfo, Piece
 from langdu.errors import LangduError, SettingError
 from langdu.service.admission import Delivery, Ticket
@@ -21,9 +22,6 @@ from langdu.synthesis.say import FIRST_CAP, SayRequest, find_persona, persona_fo
 from langdu.text.model import Document, Language, Script
 from langdu.text.script import ScriptOptions, make_script
 from langdu.voices.persona import Persona
-
-SPEEDS = {"kokoro", "tone"}
-"""Engines that can change speed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,7 @@ def prepare(order: Order) -> Prepared:
     spec = replace(spec, options={k: v for k, v in spec.options.items() if k != "warm"})
     persona, warnings = _instruct(persona, order)
     speed = order.speed
-    if speed != 1.0 and spec.engine not in SPEEDS:
+    if speed != 1.0 and not accepts(spec.engine).speed:
         if not order.lenient:
             raise SettingError(f'The voice "{persona.name}" ({spec.engine}) cannot change its speed.', hint="Use 1.0.")
         speed, warnings = 1.0, (*warnings, "speed was not used")
@@ -76,8 +74,9 @@ def prepare(order: Order) -> Prepared:
     plan = make_plan(
         script, lambda name: find_persona(name) if name else persona, None, cap=cap,
         first_cap=FIRST_CAP if order.live else None, pause_chunk_s=settings().pause_chunk_s, speed=speed,
+        takes_pinyin=lambda _: accepts(spec.engine).pinyin,
     )  # fmt: skip
-    return Prepared(script, persona, spec, plan, warnings)
+    return Prepared(script, persona, spec, plan, (*warnings, *plan.warnings))
 
 
 def _instruct(persona: Persona, order: Order) -> tuple[Persona, tuple[str, ...]]:

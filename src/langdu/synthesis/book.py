@@ -31,10 +31,11 @@ from langdu.synthesis.making import Counts, Ear, Judge, Maker, failure_of
 from langdu.synthesis.model import Chunk
 from langdu.synthesis.pool import Pool
 from langdu.synthesis.runner import EngineSpec, Runner
-from langdu.synthesis.say import SayRequest, guess_language, persona_for
+from langdu.synthesis.say import SayRequest, guess_language, own_language, persona_for
 from langdu.synthesis.takes import Kept, TakeStore
 from langdu.synthesis.volumes import MOST_CORRECTIONS, Spoken, Volume, Volumes
-from langdu.text.model import Document, Script
+from langdu.text import pronunciation
+from langdu.text.model import Document, Language, Script
 from langdu.text.script import ScriptOptions, make_script
 
 Event = dict[str, Any]
@@ -64,6 +65,10 @@ class BookRequest:
     cluster: str = ""
     engine: str = ""
     model: str = ""
+    language: Language | None = None
+    """None: decided by sentence."""
+    cap: int | None = None
+    """Most characters in a chunk; None: the setting."""
     engine_options: dict[str, str | int | float | bool] = field(default_factory=dict)
 
 
@@ -103,13 +108,16 @@ class Book:
         self.profile = profile(request.loudness)
         document = request.document
         sample = " ".join(p.text for s in document.sections for p in s.paragraphs[:20])
-        language = document.language or guess_language(sample)
-        persona_of = resolver(persona_for(request.voice, language), request.roles)
+        language = request.language or document.language or guess_language(sample)
+        default = persona_for(request.voice, language)
+        persona_of = resolver(default, request.roles)
         options = for_cast(request.options, persona_of, request.roles)
-        self.script: Script = make_script(document, options=options)
+        self.script: Script = make_script(
+            document, language=request.language, default=own_language(default), options=options
+        )
         self._say = SayRequest(
             "", request.voice, language, request.workers, request.force, request.speed, engine=request.engine,
-            model=request.model, engine_options=dict(request.engine_options),
+            model=request.model, engine_options=dict(request.engine_options), cap=request.cap,
         )  # fmt: skip
         self.casting: Casting = cast_script(self.script, self._say, persona_of, language=language)
         self.chunks = self._selected()
@@ -185,7 +193,7 @@ class Book:
     def shown(self, chunk: Chunk) -> tuple[tuple[str, str], ...]:
         """The sentences of a chunk, each as said and as written; () where it has parts of sentences."""
         mine = [self.script.utterances[index] for index in chunk.utterances]
-        spoken = "".join("".join(utterance.spoken.split()) for utterance in mine)
+        spoken = "".join("".join(pronunciation.plain(utterance.spoken).split()) for utterance in mine)
         if spoken != "".join(chunk.text.split()):
             return ()
         return tuple((utterance.spoken, utterance.source) for utterance in mine)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from langdu.engines import describe
+from langdu.engines import accepts, describe
 from langdu.engines.base import EngineInfo
 from langdu.errors import SettingError
 from langdu.settings import settings
@@ -89,9 +89,11 @@ def cast_script(script: Script, request: SayRequest, persona_of: PersonaOf, *, l
     personas = [persona_of(name) for name in names]
     specs = {persona.content_hash(): spec_for(persona, request, language) for persona in personas}
     infos = {key: _info(spec) for key, spec in specs.items()}
-    cap = min(engine_cap(spec.engine, language, settings().chunk_chars) for spec in specs.values())
+    most = request.cap or settings().chunk_chars
+    cap = min(engine_cap(spec.engine, language, most) for spec in specs.values())
     plan = make_plan(
-        script, persona_of, None, cap=cap, pause_chunk_s=settings().pause_chunk_s, speed=request.speed
+        script, persona_of, None, cap=cap, pause_chunk_s=settings().pause_chunk_s, speed=request.speed,
+        takes_pinyin=lambda persona: accepts(specs[persona.content_hash()].engine).pinyin,
     )  # fmt: skip
     return Casting(replace(plan, chunks=tuple(_keyed(chunk, infos) for chunk in plan.chunks)), specs, infos)
 
@@ -108,7 +110,7 @@ def resolver(default: Persona, roles: Mapping[str, str]) -> PersonaOf:
 
 def _keyed(chunk: Chunk, infos: Mapping[str, EngineInfo]) -> Chunk:
     info = infos[chunk.persona.content_hash()]
-    return replace(chunk, key=take_key(chunk.text, chunk.language, chunk.persona, info, speed=chunk.speed))
+    return replace(chunk, key=take_key(chunk.said, chunk.language, chunk.persona, info, speed=chunk.speed))
 
 
 def _info(spec: EngineSpec) -> EngineInfo:

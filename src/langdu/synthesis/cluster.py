@@ -119,7 +119,7 @@ class Cluster:
     def _send(self, job: Job) -> Any:
         chunk = job.chunk
         request = {
-            "id": f"{chunk.index}.{job.attempt}", "text": chunk.text, "language": chunk.language, "seed": job.seed,
+            "id": f"{chunk.index}.{job.attempt}", "text": chunk.said, "language": chunk.language, "seed": job.seed,
             "speed": chunk.speed, "settings": {k: v for k, v in chunk.persona.settings.items() if k != "speed"},
         }  # fmt: skip
         key = f"langdu-{chunk.key[:12]}-{time.time_ns()}"

@@ -29,6 +29,13 @@ class Chunk:
     utterances: tuple[int, ...] = ()
     """Indices into the script."""
     speed: float = 1.0
+    pronounced: str = ""
+    """`text` with its pronunciations marked, where there are any and the engine takes them."""
+
+    @property
+    def said(self) -> str:
+        """What the engine gets."""
+        return self.pronounced or self.text
 
     @property
     def name(self) -> str:
@@ -41,6 +48,8 @@ class Plan:
     chapters: tuple[str, ...] = ("",)
     title: str = ""
     author: str = ""
+    warnings: tuple[str, ...] = ()
+    """What of the text an engine cannot do."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from langdu.engines.base import EngineInfo
 from langdu.synthesis.model import Chunk, Plan, take_key
+from langdu.text import pronunciation
 from langdu.text.model import Script
 from langdu.text.segment import Segment, chunk
 from langdu.voices.persona import Persona
@@ -53,32 +54,53 @@ def make_plan(
     pause_chunk_s: float = 0.15,
     speed: float = 1.0,
     fits: Callable[[str, str], bool] | None = None,
+    takes_pinyin: Callable[[Persona], bool] = lambda persona: False,
 ) -> Plan:
     """Chunks of a script in order, numbered within their chapters.
 
     `persona_of` resolves the names in the script (None: the default voice); it raises VoiceError before
-    anything is loaded. Without `engine` the chunks have no keys yet (nothing is kept under them).
+    anything is loaded. Without `engine` the chunks have no keys yet (nothing is kept under them). Where the
+    persona's engine takes no pinyin, the characters are said and `Plan.warnings` tells of it.
     """
     segments = chunk(script.utterances, cap, first_cap=first_cap, pause_chunk_s=pause_chunk_s, fits=fits)
     personas = {name: persona_of(name) for name in dict.fromkeys(segment.voice for segment in segments)}
     numbers: defaultdict[int, int] = defaultdict(int)
+    pinyin = {name: takes_pinyin(persona) for name, persona in personas.items()}
     chunks = []
     for index, segment in enumerate(segments):
         numbers[segment.chapter] += 1
         persona = personas[segment.voice]
-        chunks.append(_chunk(index, numbers[segment.chapter], segment, persona, engine, speed))
-    return Plan(tuple(chunks), script.chapters, script.title, script.author)
+        chunks.append(_chunk(index, numbers[segment.chapter], segment, persona, engine, speed, pinyin[segment.voice]))
+    warnings = _unpronounced(segments, personas, pinyin)
+    return Plan(tuple(chunks), script.chapters, script.title, script.author, warnings)
+
+
+def _unpronounced(
+    segments: Sequence[Segment], personas: dict[str | None, Persona], pinyin: dict[str | None, bool]
+) -> tuple[str, ...]:
+    found: dict[str, set[str]] = defaultdict(set)
+    for segment in segments:
+        if not pinyin[segment.voice]:
+            marks = pronunciation.MARK.finditer(segment.spoken)
+            found[personas[segment.voice].name].update(match["written"] for match in marks)
+    return tuple(
+        f'the engine of "{name}" takes no pinyin; the characters are said as it reads them: {", ".join(sorted(words))}'
+        for name, words in found.items()
+        if words
+    )
 
 
 def _chunk(
-    index: int, number: int, segment: Segment, persona: Persona, engine: EngineInfo | None, speed: float
+    index: int, number: int, segment: Segment, persona: Persona, engine: EngineInfo | None, speed: float, pinyin: bool
 ) -> Chunk:
-    text = segment.spoken.strip()
+    marked = segment.spoken.strip()
+    text = pronunciation.plain(marked)
+    pronounced = marked if pinyin and marked != text else ""
     speed *= persona.settings.get("speed", 1.0)
-    key = take_key(text, segment.language, persona, engine, speed=speed) if engine is not None else ""
+    key = take_key(pronounced or text, segment.language, persona, engine, speed=speed) if engine is not None else ""
     return Chunk(
         index, segment.chapter, number, text, segment.language, persona, segment.pause_after_s, key,
-        segment.utterances, speed,
+        segment.utterances, speed, pronounced,
     )  # fmt: skip
 
 

@@ -154,7 +154,7 @@ class Pool:
     def _hand(self, seat: _Seat, job: Job) -> None:
         chunk = job.chunk
         request = Request(
-            id=_id(job), text=chunk.text, language=chunk.language, voice="", seed=job.seed, speed=chunk.speed,
+            id=_id(job), text=chunk.said, language=chunk.language, voice="", seed=job.seed, speed=chunk.speed,
             settings={k: v for k, v in chunk.persona.settings.items() if k != "speed"},
             stream=self._on_piece is not None,
         )  # fmt: skip

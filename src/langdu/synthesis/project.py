@@ -35,13 +35,14 @@ class ProjectChunk:
     spec: dict[str, Any]
     speed: float
     pause_after_s: float
+    pronounced: str = ""
 
     def chunk(self) -> Chunk:
         chapter, number = self.name.split(".")
         persona = PERSONA.validate_python(self.persona)
         return Chunk(
             0, int(chapter) - 1, int(number), self.text, self.language, persona, self.pause_after_s, self.key,
-            speed=self.speed,
+            speed=self.speed, pronounced=self.pronounced,
         )  # fmt: skip
 
     def engine(self) -> EngineSpec:
@@ -95,7 +96,7 @@ def locked(output: Path, names: Iterable[str]) -> Iterator[None]:
 def project_chunk(chunk: Chunk, spec: EngineSpec) -> ProjectChunk:
     return ProjectChunk(
         chunk.name, chunk.key, chunk.text, chunk.language, PERSONA.dump_python(chunk.persona, mode="json"),
-        asdict(spec), chunk.speed, chunk.pause_after_s,
+        asdict(spec), chunk.speed, chunk.pause_after_s, chunk.pronounced,
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from langdu.audio.join import Joiner
+from langdu.engines import accepts
 from langdu.engines.base import Audio, EngineInfo
 from langdu.errors import EngineError, TextError, by_code
 from langdu.settings import settings
@@ -22,6 +23,7 @@ from langdu.text.language import language_of
 from langdu.text.model import Document, Language, Script
 from langdu.text.script import ScriptOptions, make_script
 from langdu.text.segment import chunk, sayable
+from langdu.voices.builtin import BUILTIN
 from langdu.voices.library import Library
 from langdu.voices.persona import BuiltinPersona, Persona
 
@@ -48,6 +50,8 @@ class SayRequest:
     engine_options: dict[str, str | int | float | bool] = field(default_factory=dict)
     engine: str = ""
     """"" is the engine of the voice."""
+    cap: int | None = None
+    """Most characters in a chunk, where the engine takes that many; None: the setting."""
 
 
 @dataclass(slots=True)
@@ -69,6 +73,8 @@ class Facts:
     peak_memory_mb: float = 0.0
     faults: list[dict[str, Any]] = field(default_factory=list)
     output: str = ""
+    warnings: list[str] = field(default_factory=list)
+    """What in the text was not understood, and what the engine cannot do of it."""
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -92,6 +98,7 @@ class Saying:
             self._pool.close()
             raise
         self.facts = Facts(voice=self.persona.name, workers=self.workers, chunks=len(self.plan.chunks))
+        self.facts.warnings = [*map(str, self.script.warnings), *self.plan.warnings]
         self._joiner: Joiner | None = None
 
     def _early_pool(self) -> Pool:
@@ -115,8 +122,11 @@ class Saying:
 
     def _prepare(self) -> None:
         request = self._request
-        self.script = make_script(request.text, language=request.language, options=_options(request, self.persona))
-        cap = engine_cap(self.spec.engine, _main_language(self.script), settings().chunk_chars)
+        self.script = make_script(
+            request.text, language=request.language, default=own_language(self.persona),
+            options=_options(request, self.persona),
+        )  # fmt: skip
+        cap = engine_cap(self.spec.engine, _main_language(self.script), request.cap or settings().chunk_chars)
         first_cap = FIRST_CAP if request.live else None
         workers = 1 if "threads" in self.spec.options else request.workers
         rough = len(chunk(self.script.utterances, cap, first_cap=first_cap))
@@ -128,6 +138,7 @@ class Saying:
         self.plan: Plan = make_plan(
             self.script, lambda name: find_persona(name) if name else self.persona, None, cap=cap,
             first_cap=first_cap, pause_chunk_s=settings().pause_chunk_s, speed=request.speed,
+            takes_pinyin=lambda _: accepts(self.spec.engine).pinyin,
         )  # fmt: skip
         self.workers = min(workers, len(self.plan.chunks))
         self._pool.grow(self.workers)
@@ -185,9 +196,17 @@ class Saying:
 
 
 def _options(request: SayRequest, persona: Persona) -> ScriptOptions:
-    """The request's options, with the persona's own lexicon before theirs."""
-    options = request.options or ScriptOptions()
-    return replace(options, lexicon=options.lexicon.merged(persona.lexicon)) if persona.lexicon else options
+    """The request's options, with each voice's own lexicon before theirs and its personas as speakers of a dialogue."""
+    options = request.options or ScriptOptions.from_settings()
+    if options.dialogue and options.speakers is None:
+        options = replace(options, speakers={*Library().names(), *BUILTIN})
+    return replace(options, words_of=lambda name: (find_persona(name) if name else persona).lexicon)
+
+
+def own_language(persona: Persona) -> Language | None:
+    """What a persona reads that shows no language of its own, such as digits; None where it does not say."""
+    found: dict[str | None, Language] = {"zh": "zh", "en": "en", "ja": "ja"}
+    return found.get(persona.language)
 
 
 def _counted(outcomes: Iterator[Outcome], on_take: Callable[[int, int], None] | None, total: int) -> Iterator[Outcome]:

@@ -8,9 +8,9 @@ from typing import Literal
 
 import regex
 
-from langdu.text.model import Change
+from langdu.text.model import Change, Language
 
-EmojiPolicy = Literal["drop", "name", "keep"]
+EmojiPolicy = Literal["drop", "read", "name"]
 
 # Format characters (zero width, joiners, bidi marks, BOM, soft hyphen) and controls but tab and newline.
 INVISIBLE = regex.compile(r"[\p{Cf}\p{Cc}\p{Cs}\p{Co}\p{Cn}--[\t\n]]+", regex.VERSION1)
@@ -27,8 +27,13 @@ KEEP_PICTOGRAPHS = "©®™"
 BOX = regex.compile(r"[\u2500-\u259f\u25a0-\u25ff\u2800-\u28ff]+")
 
 
-def clean(text: str, *, emoji: EmojiPolicy = "drop") -> tuple[str, list[Change]]:
-    """Text without invisible characters, emoji and box drawing, and what was changed. Keeps newlines."""
+def clean(
+    text: str, *, emoji: EmojiPolicy | Literal["keep"] = "drop", language: Language = "zh"
+) -> tuple[str, list[Change]]:
+    """Text without invisible characters, emoji and box drawing, and what was changed. Keeps newlines.
+
+    "keep" is for readers of documents: emoji and boxes stay, because what is said of them is decided later.
+    """
     changes: list[Change] = []
 
     def note(rule: str, after: str) -> Callable[[regex.Match[str]], str]:
@@ -43,11 +48,11 @@ def clean(text: str, *, emoji: EmojiPolicy = "drop") -> tuple[str, list[Change]]
     def pictograph(match: regex.Match[str]) -> str:
         if match[0] in KEEP_PICTOGRAPHS:
             return match[0]
-        after = f" {_name(match[0])} " if emoji == "name" else ""
+        after = "" if emoji == "drop" else f" {_name(match[0], language, announced=emoji == 'name')} "
         changes.append(Change("emoji", match[0], after.strip()))
         return after
 
-    if emoji == "keep":  # a reader's choice: what is said of them and of boxes is decided later
+    if emoji == "keep":
         text = INVISIBLE_BUT_JOINERS.sub("", text)
         return NARROW.sub(lambda m: unicodedata.normalize("NFKC", m[0]), SPACES.sub(" ", text)), changes
     text = EMOJI.sub(pictograph, text)
@@ -58,9 +63,23 @@ def clean(text: str, *, emoji: EmojiPolicy = "drop") -> tuple[str, list[Change]]
     return text, changes
 
 
-def _name(emoji: str) -> str:
-    """The Unicode name of the first character, in lower case ("thumbs up sign")."""
-    return unicodedata.name(emoji[0], "emoji").lower()
+MODIFIERS = regex.compile(r"\p{Emoji_Modifier}")
+
+
+def _name(pictograph: str, language: Language, *, announced: bool) -> str:
+    """Its CLDR short name in `language` ("thumbs up", 拇指向上), whatever its skin tone."""
+    try:
+        import emoji
+    except ImportError:
+        from langdu.errors import DependencyError
+
+        hint = 'Run: pip install "langdu[text]", or choose --emoji drop.'
+        raise DependencyError("emoji is not installed; it knows the names of emoji.", hint=hint) from None
+    base = MODIFIERS.sub("", pictograph)
+    named = emoji.demojize(base, language=language, delimiters=("", "")).replace("_", " " if language == "en" else "")
+    if named == base:
+        named = unicodedata.name(base[0], "emoji").lower()
+    return {"zh": f"表情{named}", "en": f"{named} emoji", "ja": f"絵文字{named}"}[language] if announced else named
 
 
 PARAGRAPH = regex.compile(r"\n[ ]*\n\s*")

@@ -1,7 +1,7 @@
 """Marks a writer puts into a text: `[pause:0.5s]`, `[voice:小明]`, `[spell:NASA]`, `[em:really]`.
 
 A known mark acts, an unknown one that looks like a mark is reported and not spoken, any other bracket is text.
-`[[pin1 yin1]]` is a pronunciation and passes through.
+`[[重庆|chong2 qing4]]` is a pronunciation and passes through; one without its characters is reported.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ from dataclasses import dataclass
 
 import regex
 
+from langdu.text import pronunciation
+
 MARK = regex.compile(r"(?<!\[)\[(?P<name>[a-z]+)(?::(?P<value>[^\[\]]*))?\](?!\])")
+MARKS = regex.compile(f"{MARK.pattern}|{pronunciation.ANY.pattern}")
 PAUSE = regex.compile(r"(\d+(?:\.\d+)?)\s*(ms|s)?")
 SPEAKER = regex.compile(r"^(?P<name>[\p{L}\p{N}_]{1,16})[：:]\s*(?=\S)")
 LONGEST_PAUSE_S = 30.0
@@ -48,7 +51,7 @@ def parse(
         else:
             yield Span(warning=f"no one is called {match['name']}; it is read as text", mark=match[0], once=True)
     at = 0
-    for match in MARK.finditer(text):
+    for match in MARKS.finditer(text):
         span = _act(match, voice)
         if span is None:
             continue
@@ -63,6 +66,8 @@ def parse(
 
 
 def _act(match: regex.Match[str], voice: str | None) -> Span | None:
+    if match["name"] is None:
+        return _pronunciation(match[0])
     name, value = match["name"], (match["value"] or "").strip()
     if name == "pause":
         return _pause(match, value)
@@ -73,6 +78,12 @@ def _act(match: regex.Match[str], voice: str | None) -> Span | None:
     if name == "em" and value:
         return Span(value, voice, emphasis=True)
     return Span(warning=f"unknown mark {match[0]}", mark=match[0])
+
+
+def _pronunciation(written: str) -> Span | None:
+    if pronunciation.MARK.fullmatch(written):
+        return None
+    return Span(warning=f"a pronunciation is written [[重庆|chong2 qing4]], not {written}", mark=written)
 
 
 def _pause(match: regex.Match[str], value: str) -> Span:

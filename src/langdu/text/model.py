@@ -82,6 +82,9 @@ class TextWarning:
     line: int = 0
     column: int = 0
 
+    def __str__(self) -> str:
+        return f"line {self.line}, column {self.column}: {self.message}" if self.line else self.message
+
 
 @dataclass(frozen=True, slots=True)
 class Utterance:

@@ -7,6 +7,7 @@ sentence are read as English.
 
 from __future__ import annotations
 
+import functools
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,11 +15,12 @@ from typing import Literal
 
 import regex
 
-from langdu.text import grammar
+from langdu.text import grammar, pronunciation
 from langdu.text.model import Change, Language
 from langdu.text.numbers import EN_DIGITS, ROMAN, ZH_DIGITS, en_number, en_phone, roman, zh_digits, zh_number, zh_phone
 
 UrlPolicy = Literal["domain", "word", "skip"]
+EmailPolicy = Literal["read", "word", "skip"]
 
 URL = regex.compile(r"(?:https?://|www\.)[^\s\p{Han}，。！？；、（）《》“”]+[^\s\p{Han}，。！？；、（）《》“”.,;:!?)]")
 EMAIL = regex.compile(r"(?<![A-Za-z0-9.+_-])[A-Za-z0-9.+_-]{1,64}+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+")
@@ -197,25 +199,28 @@ DATA = regex.compile(rf"(?<![\w/.+=])(?!https?:)[A-Za-z0-9+/=_-]{{{LONGEST_WORD 
 """A run nobody can say; `script` warns of it."""
 
 
-PRONUNCIATION = regex.compile(r"(\[\[[^\[\]\n]{1,60}\]\])")
-
-
 def _left_out(match: regex.Match[str], changes: list[Change]) -> str:
     changes.append(Change("unsayable run", match[0], ""))
     return ""
 
 
-def spoken(text: str, language: Language, *, url: UrlPolicy = "domain") -> tuple[str, list[Change]]:
+def spoken(
+    text: str, language: Language, *, url: UrlPolicy = "domain", email: EmailPolicy = "read"
+) -> tuple[str, list[Change]]:
     """The sentence as it is said, and each rule that changed it. Japanese numbers are left to its own G2P."""
     changes: list[Change] = []
-    parts = PRONUNCIATION.split(text)
-    # Odd parts are pronunciations.
-    return "".join(part if at % 2 else _read(part, language, url, changes) for at, part in enumerate(parts)), changes
+    addresses = functools.partial(_addresses, language=language, url=url, email=email, changes=changes)
+    parts: list[str] = []
+    at = 0
+    for match in pronunciation.MARK.finditer(text):
+        parts += [_read(text[at : match.start()], language, addresses, changes), match[0]]
+        at = match.end()
+    return "".join([*parts, _read(text[at:], language, addresses, changes)]), changes
 
 
-def _read(text: str, language: Language, url: UrlPolicy, changes: list[Change]) -> str:
+def _read(text: str, language: Language, addresses: Callable[[str], str], changes: list[Change]) -> str:
     text = DATA.sub(lambda m: _left_out(m, changes), text)
-    text = _addresses(text, language, url, changes)
+    text = addresses(text)
     text = _apply(NAMES, text, changes)
     if language == "en":
         return grammar.read(_apply(EN_RULES, text, changes), "en", changes)
@@ -248,22 +253,40 @@ def _apply(rules: tuple[Rule, ...], text: str, changes: list[Change]) -> str:
     return text
 
 
-def _addresses(text: str, language: Language, policy: UrlPolicy, changes: list[Change]) -> str:
-    dot, at, link = (" dot ", " at ", "link") if language == "en" else ("点", " at ", "链接")
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """What an address is said with."""
+
+    dot: str
+    at: str
+    link: str
+    email: str
+
+
+WORDS: dict[Language, _Words] = {
+    "zh": _Words("点", " at ", "链接", "邮箱地址"),
+    "en": _Words(" dot ", " at ", "link", "e-mail address"),
+    "ja": _Words("ドット", "アットマーク", "リンク", "メールアドレス"),
+}
+
+
+def _addresses(text: str, *, language: Language, url: UrlPolicy, email: EmailPolicy, changes: list[Change]) -> str:
+    words = WORDS[language]
 
     def say_url(match: regex.Match[str]) -> str:
         domain = regex.sub(r"^(?:https?://)?(?:www\.)?", "", match[0]).split("/")[0].split("?")[0].split(":")[0]
-        after = {"domain": domain.replace(".", dot), "word": link, "skip": ""}[policy]
+        after = {"domain": domain.replace(".", words.dot), "word": words.link, "skip": ""}[url]
         changes.append(Change("url", match[0], after))
         return after
 
     def say_email(match: regex.Match[str]) -> str:
-        after = match[0].replace(".", dot).replace("@", at)
+        spelled = match[0].replace(".", words.dot).replace("@", words.at)
+        after = {"read": spelled, "word": words.email, "skip": ""}[email]
         changes.append(Change("e-mail", match[0], after))
         return after
 
     def say_file(match: regex.Match[str]) -> str:
-        after = match[0].replace(".", dot).replace("_", " ")
+        after = match[0].replace(".", words.dot).replace("_", " ")
         changes.append(Change("file name", match[0], after))
         return after
 

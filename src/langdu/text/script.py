@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import regex
 
 from langdu.errors import TextError
-from langdu.text import markup, normalize, segment, ssml
+from langdu.text import markup, normalize, pronunciation, segment, ssml
 from langdu.text.clean import EmojiPolicy, clean, paragraphs
 from langdu.text.language import language_of
 from langdu.text.lexicon import Lexicon
@@ -21,6 +22,9 @@ class ScriptOptions:
 
     emoji: EmojiPolicy = "drop"
     url: normalize.UrlPolicy = "domain"
+    email: normalize.EmailPolicy = "read"
+    table: Literal["read", "word", "skip"] = "read"
+    code: Literal["skip", "word", "read"] = "skip"
     pause_sentence_s: float = 0.25
     pause_paragraph_s: float = 0.35
     pause_heading_s: float = 0.6
@@ -35,17 +39,35 @@ class ScriptOptions:
     words_of: Callable[[str | None], Mapping[str, str]] | None = None
     """The lexicon of a voice by its name (None: of the default voice); its words go before those of `lexicon`."""
 
+    @staticmethod
+    def from_settings() -> ScriptOptions:
+        """Policies and pauses as the user set them."""
+        from langdu.settings import settings
+
+        chosen = settings()
+        policies: dict[str, Any] = {
+            name: getattr(chosen, f"say_{name}") for name in ("emoji", "url", "email", "table", "code")
+        }
+        return ScriptOptions(
+            **policies, pause_sentence_s=chosen.pause_sentence_s, pause_paragraph_s=chosen.pause_paragraph_s
+        )
+
 
 def make_script(
     source: str | Document,
     *,
     voice: str | None = None,
     language: Language | None = None,
+    default: Language | None = None,
     options: ScriptOptions | None = None,
 ) -> Script:
-    """Everything `source` says, in order. Raises TextError when there is nothing to say."""
+    """Everything `source` says, in order. Raises TextError when there is nothing to say.
+
+    `language` is that of every sentence; without it each has its own, and one that does not show it (digits
+    alone) that of its surroundings, or `default`.
+    """
     document = source if isinstance(source, Document) else plain(source)
-    maker = _Maker(document, voice, language, options or ScriptOptions())
+    maker = _Maker(document, voice, language, default, options or ScriptOptions())
     for section in document.sections:
         if section.kind == "body":
             maker.section(section)
@@ -84,12 +106,19 @@ HAN_GAP = regex.compile(r"(?<=[\p{Han}，。！？；、：]) +(?=\p{Han})|(?<=\
 """A space between Han characters is layout, not speech."""
 
 
+OMITTED = {
+    "code": {"zh": "此处有一段代码。", "en": "A piece of code.", "ja": "ここにコードがあります。"},
+    "table": {"zh": "此处有一张表格。", "en": "A table.", "ja": "ここに表があります。"},
+}
+
+
 class _Maker:
     def __init__(
-        self, document: Document, voice: str | None, language: Language | None, options: ScriptOptions
-    ) -> None:
+        self, document: Document, voice: str | None, language: Language | None, default: Language | None,
+        options: ScriptOptions,
+    ) -> None:  # fmt: skip
         self._document, self._voice, self._options = document, voice, options
-        self._language: Language | None = language or document.language
+        self._language: Language | None = language or document.language or default
         self._forced = language
         self._utterances: list[Utterance] = []
         self._chapters: list[str] = []
@@ -110,16 +139,35 @@ class _Maker:
         opens_with_title = bool(section.paragraphs) and section.paragraphs[0].text.strip() == title
         if title and self._options.read_titles and not opens_with_title:
             self._say(Paragraph(title, section.paragraphs[0].origin if section.paragraphs else Origin(), "heading"))
+        kind = None
         for paragraph in section.paragraphs:
-            if paragraph.kind != "code":
+            if paragraph.kind in ("code", "table"):
+                self._block(paragraph, again=paragraph.kind == kind)
+            else:
                 self._say(paragraph)
+            kind = paragraph.kind
         if len(self._utterances) > before:
             self._pause(self._options.pause_chapter_s)
         else:
             self._chapters.pop()  # a chapter without a word is no chapter
 
+    def _block(self, paragraph: Paragraph, *, again: bool) -> None:
+        """A code block or a row of a table, by its policy. `again`: it goes on with what came before."""
+        kind = paragraph.kind
+        policy = self._options.code if kind == "code" else self._options.table
+        if policy == "read":
+            self._say(paragraph)
+            return
+        around: Language = self._language or "zh"  # code is in no language of the listener's
+        language = around if kind == "code" else language_of(paragraph.text, around)
+        word = "" if policy == "skip" or again else OMITTED[kind][language]
+        self._changes.append(Change(kind, paragraph.text, word))
+        if word:
+            self._say(replace(paragraph, text=word, kind="text"))
+
     def _say(self, paragraph: Paragraph) -> None:
-        text, changes = clean(paragraph.text, emoji=self._options.emoji)
+        language = language_of(paragraph.text, self._language or "zh")
+        text, changes = clean(paragraph.text, emoji=self._options.emoji, language=language)
         self._changes.extend(changes)
         text = regex.sub(r"\s+", " ", text).strip()
         said = 0
@@ -148,7 +196,7 @@ class _Maker:
             start, at = at, at + len(source)
             if not segment.sayable(source):
                 continue
-            language = self._forced or language_of(source, self._language or "zh")
+            language = self._forced or language_of(pronunciation.plain(source), self._language or "zh")
             self._language = language
             spoken = self._spoken(
                 source.strip(), language, paragraph, spell=span.spell, voice=span.voice or self._voice
@@ -168,7 +216,7 @@ class _Maker:
     def _lexicon(self, voice: str | None) -> Lexicon:
         if voice not in self._lexicons:
             own = self._options.words_of(voice) if self._options.words_of is not None else {}
-            self._lexicons[voice] = self._options.lexicon.merged(dict(own))
+            self._lexicons[voice] = self._options.lexicon.merged(own)
         return self._lexicons[voice]
 
     def _spoken(self, source: str, language: Language, paragraph: Paragraph, *, spell: bool, voice: str | None) -> str:
@@ -176,7 +224,7 @@ class _Maker:
             return " ".join(source)
         text, changes = self._lexicon(voice).apply(source)
         self._changes.extend(changes)
-        spoken, changes = normalize.spoken(text, language, url=self._options.url)
+        spoken, changes = normalize.spoken(text, language, url=self._options.url, email=self._options.email)
         self._changes.extend(changes)
         for run in (change.before for change in changes if change.rule == "unsayable run"):
             self._warnings.append(

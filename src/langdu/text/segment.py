@@ -13,17 +13,9 @@ from dataclasses import dataclass, replace
 
 import regex
 
+from langdu.text.dialogue import SPEECH_TAG, at_quotations, together
+from langdu.text.marks import CLAUSE, CLAUSE_STRONG, CLOSERS, ELLIPSIS, ENDERS, LEADING, OPENERS, QUOTES
 from langdu.text.model import Language, Utterance
-
-CLOSERS = "”’』」）】》〉〕｝)]}\"'»"
-QUOTES = '”’』」"'
-OPENERS = "“‘『「（【《〈〔｛([{«"
-ENDERS = "。！？!?｡"
-ELLIPSIS = "…⋯"
-CLAUSE_STRONG = "；：;:—"
-CLAUSE = "，、,､"
-LEADING = CLOSERS.replace("'", "").replace('"', "") + ENDERS + ELLIPSIS + CLAUSE + "；：;:."
-"""Marks no chunk may begin with: they belong to what was said before."""
 
 # Dots that do not end a sentence.
 ABBREVIATIONS = frozenset(
@@ -34,7 +26,6 @@ ABBREVIATIONS = frozenset(
 )
 SENTENCE_ABBREVIATIONS = frozenset({"etc", "a.m", "p.m", "inc", "ltd", "co", "corp", "jr", "sr", "u.s", "u.k"})
 """Of these, the ones that may well be the last word of a sentence (when a capital follows)."""
-SPEECH_TAG = regex.compile(r"[^。！？!?]{0,12}?[说問问道喊叫答笑想嘟哝吼嚷][^。！？!?]{0,12}[。！？!?，,：:]")
 
 # What is never cut inside: URLs, addresses, versions, numbers, file names, words.
 TOKEN = regex.compile(
@@ -270,7 +261,7 @@ def chunk(
             parts = [
                 _Part(text, index, last)
                 for index, utterance in run
-                for text, last in _with_last(pieces(utterance.spoken, cap))
+                for text, last in _with_last([p for s in pieces(utterance.spoken, cap) for p in at_quotations(s)])
             ]
             limit = min(first_cap, cap) if first_cap and not found else cap
             if limit < cap:
@@ -324,30 +315,37 @@ def _first_piece(text: str, limit: int) -> list[str]:
 
 
 def _pack(parts: list[_Part], cap: int, first: int) -> list[list[_Part]]:
-    """Neighbours together under the cap, as even as the fewest chunks allow."""
+    """Neighbours together under the cap, as even as the fewest chunks allow; dialogue stays whole where it fits."""
     packed: list[list[_Part]] = []
     if first < cap and parts:
         packed.append([parts[0]])
         parts = parts[1:]
+    blocks = together([part.text for part in parts], cap)
+    units = [parts[start:end] for start, end in blocks]
     remaining = sum(len(part.text) for part in parts)
-    row: list[_Part] = []
+    row: list[list[_Part]] = []
+    rows: list[list[list[_Part]]] = []
     size = 0
     target = _target(remaining, cap)
-    for part in parts:
-        length = len(part.text)
+    for unit in units:
+        length = _length(unit)
         if row and (size + length > cap or size + length / 2 > target):
-            packed.append(row)
+            rows.append(row)
             remaining -= size
             row, size, target = [], 0, _target(remaining, cap)
-        row.append(part)
+        row.append(unit)
         size += length
     if row:
-        packed.append(row)
-    if len(packed) > 1 and len(packed[-2]) > 1 and sum(len(part.text) for part in packed[-1]) <= SHORTEST_TAIL:
-        lender = packed[-2]
-        if len(lender[-1].text) + SHORTEST_TAIL <= cap:
-            packed[-1].insert(0, lender.pop())
-    return packed
+        rows.append(row)
+    if len(rows) > 1 and len(rows[-2]) > 1 and sum(map(_length, rows[-1])) <= SHORTEST_TAIL:
+        lender = rows[-2]
+        if _length(lender[-1]) + SHORTEST_TAIL <= cap:
+            rows[-1].insert(0, lender.pop())
+    return packed + [list(itertools.chain.from_iterable(row)) for row in rows]
+
+
+def _length(unit: list[_Part]) -> int:
+    return sum(len(part.text) for part in unit)
 
 
 def _target(length: int, cap: int) -> float:

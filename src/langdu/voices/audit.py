@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import importlib.util
+import functools
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from langdu.errors import InputError, LangduError
+from langdu.engines import accepts
+from langdu.errors import InputError
 from langdu.quality.transcript import Checker
 from langdu.voices.builtin import BUILTIN
 from langdu.voices.library import Library, sha256_of
-from langdu.voices.persona import BuiltinPersona, ClonePersona, DesignPersona, Persona, SpeakerPersona
+from langdu.voices.persona import BuiltinPersona, ClonePersona, Persona, SpeakerPersona
+from langdu.voices.runnable import Model, engine_of, model_of
 
 CAPABILITIES = ("clip", "transcript", "description", "instruction", "speaker", "language", "lexicon")
-SAMPLING = {"temperature", "top_k", "top_p", "repetition_penalty", "max_s"}
-WORKS = {
-    "builtin": {"language": False, "settings": {"speed"}},
-    "clone": {"language": True, "settings": SAMPLING},
-    "design": {"language": True, "settings": SAMPLING},
-    "speaker": {"language": True, "settings": SAMPLING},
-}
+LANGUAGES = ("zh", "en", "ja")
+"""What the text front end reads."""
 
 
 @dataclass(slots=True)
@@ -28,7 +26,7 @@ class Row:
     kind: str
     engine: str
     model: str
-    uses: dict[str, str] = field(default_factory=dict)
+    uses: dict[str, str] = field(default_factory=lambda: dict.fromkeys(CAPABILITIES, ""))
     """Capability: used, ignored, missing, unconfirmed or "" (does not apply)."""
     settings_used: list[str] = field(default_factory=list)
     settings_ignored: list[str] = field(default_factory=list)
@@ -45,40 +43,34 @@ def audit(library: Library, checker: Checker | None = None) -> list[Row]:
 
     With a checker every clip is listened to, and its transcript compared with what is heard.
     """
-    return [_row(persona, checker) for persona in library.personas()]
+    models = functools.lru_cache(maxsize=None)(model_of)  # each model is looked at once, and anew at every audit
+    return [_row(persona, checker, models) for persona in library.personas()]
 
 
-def _row(persona: Persona, checker: Checker | None) -> Row:
-    kokoro = isinstance(persona, BuiltinPersona)
-    row = Row(persona.name, persona.kind, "kokoro" if kokoro else "qwen3", _model(persona))
-    row.uses = dict.fromkeys(CAPABILITIES, "")
-    if isinstance(persona, BuiltinPersona):
-        row.uses["speaker"] = "used" if persona.voice in BUILTIN else "missing"
-        if persona.voice not in BUILTIN:
-            row.wrong.append(f'there is no built-in voice "{persona.voice}"')
-    elif isinstance(persona, ClonePersona):
+def _row(persona: Persona, checker: Checker | None, models: Callable[[str, str], Model]) -> Row:
+    row = Row(persona.name, persona.kind, *engine_of(persona))
+    model = models(row.engine, row.model)
+    row.cannot_run = model.problem
+    if persona.kind == "builtin":
+        _builtin(persona, row)
+    elif persona.kind == "clone":
         _clone(persona, row, checker)
-    elif isinstance(persona, DesignPersona):
+    elif persona.kind == "design":
         row.uses["description"] = "used"
-        _wrong_variant(row, "voicedesign")
-    elif isinstance(persona, SpeakerPersona):
-        row.uses["speaker"] = "used"
-        row.uses["instruction"] = "used" if persona.instruct else ""
-        _wrong_variant(row, "customvoice")
-        if persona.instruct and "0.6b" in persona.model:
-            row.uses["instruction"] = "ignored"
-            row.wrong.append("the 0.6B CustomVoice checkpoint takes no instruction")
-    works = WORKS[persona.kind]
-    if persona.language:
-        row.uses["language"] = "used" if works["language"] else "ignored"
-    row.uses["lexicon"] = "used" if persona.lexicon else ""
-    known: Any = works["settings"]
-    row.settings_used = sorted(set(persona.settings) & known)
-    row.settings_ignored = sorted(set(persona.settings) - known)
-    if row.settings_ignored:
-        row.wrong.append(f"{row.engine} does not know the settings {', '.join(row.settings_ignored)}")
-    row.cannot_run = why_not(row.engine, row.model)
+    else:
+        _speaker(persona, row, model)
+    if persona.kind != "builtin":
+        _variant(row, model)
+    _language(persona, row, model)
+    _lexicon(persona, row)
+    _settings(persona, row)
     return row
+
+
+def _builtin(persona: BuiltinPersona, row: Row) -> None:
+    row.uses["speaker"] = "used" if persona.voice in BUILTIN else "missing"
+    if persona.voice not in BUILTIN:
+        row.wrong.append(f'there is no built-in voice "{persona.voice}"')
 
 
 def _clone(persona: ClonePersona, row: Row, checker: Checker | None) -> None:
@@ -96,7 +88,6 @@ def _clone(persona: ClonePersona, row: Row, checker: Checker | None) -> None:
         row.remarks.append("nobody has confirmed the transcript yet")
     if not persona.consent:
         row.wrong.append("there is no consent on file")
-    _wrong_variant(row, "base")
 
 
 def _listen(persona: ClonePersona, row: Row, checker: Checker | None) -> None:
@@ -116,29 +107,56 @@ def _listen(persona: ClonePersona, row: Row, checker: Checker | None) -> None:
         row.wrong.append(error.message.strip())
 
 
-def _wrong_variant(row: Row, variant: str) -> None:
-    variants = {"base", "voicedesign", "customvoice"}
-    named = variants & set(row.model.casefold().split("-"))
-    if named and variant not in named:
-        row.wrong.append(f"a {row.kind} needs a {variant} checkpoint, and {row.model} is another")
+def _speaker(persona: SpeakerPersona, row: Row, model: Model) -> None:
+    known = not model.speakers or persona.speaker.strip().lower() in model.speakers
+    row.uses["speaker"] = "used" if known else "missing"
+    if not known:
+        row.wrong.append(f'{row.model} has no speaker "{persona.speaker}"; it has {", ".join(sorted(model.speakers))}')
+    row.uses["instruction"] = "used" if persona.instruct else ""
+    if persona.instruct and (model.size == "0b6" or "0.6b" in row.model.casefold()):
+        row.uses["instruction"] = "ignored"
+        row.wrong.append("the 0.6B CustomVoice checkpoint takes no instruction")
 
 
-def _model(persona: Persona) -> str:
-    return "kokoro" if isinstance(persona, BuiltinPersona) else persona.model
+def _variant(row: Row, model: Model) -> None:
+    """Whether the checkpoint is of the kind this persona needs: by its files, else by its name."""
+    from langdu.engines.qwen3.voice import NEEDS
+
+    named = [kind for kind in NEEDS.values() if kind.replace("_", "") in row.model.casefold().split("-")]
+    found = model.kind or (named[0] if named else NEEDS[row.kind])
+    if found != NEEDS[row.kind]:
+        row.wrong.append(f"a {row.kind} needs a {NEEDS[row.kind]} checkpoint, and {row.model} is {found}")
 
 
-def why_not(engine: str, model: str) -> str:
-    """Why a persona of that engine and model cannot speak here; empty when all it needs is there."""
-    module = "onnxruntime" if engine == "kokoro" else "mlx"
-    if importlib.util.find_spec(module) is None:
-        return f'{module} is not installed (pip install "langdu[{engine}]")'
-    from langdu.engines import ENGINES
-    from langdu.models.store import model_dir
+def _language(persona: Persona, row: Row, model: Model) -> None:
+    """A persona's language is that of sentences which do not show their own (digits, names)."""
+    if not persona.language:
+        return
+    row.uses["language"] = "used" if persona.language in LANGUAGES else "ignored"
+    if persona.language not in LANGUAGES:
+        row.wrong.append(f'texts are not read in "{persona.language}", only in {", ".join(LANGUAGES)}')
+    elif model.languages:
+        from langdu.engines.qwen3.languages import NAMES
 
-    if importlib.util.find_spec(ENGINES[engine]) is None:
-        return f"this version of Langdu has no {engine} engine"
-    try:
-        model_dir(model)
-    except LangduError as error:
-        return str(error)
-    return ""
+        if NAMES[persona.language] not in model.languages:
+            row.wrong.append(f'{row.model} does not speak "{persona.language}"')
+
+
+def _lexicon(persona: Persona, row: Row) -> None:
+    pinyin = [word for word, said in persona.lexicon.items() if said.startswith("[[")]
+    row.uses["lexicon"] = "used" if persona.lexicon else ""
+    if pinyin and not accepts(row.engine).pinyin:
+        row.uses["lexicon"] = "used" if len(pinyin) < len(persona.lexicon) else "ignored"
+        row.remarks.append(f"{row.engine} takes no pinyin; it reads as it likes: {', '.join(pinyin)}")
+
+
+def _settings(persona: Persona, row: Row) -> None:
+    taken = accepts(row.engine).settings
+    row.settings_used = sorted(set(persona.settings) & set(taken))
+    row.settings_ignored = sorted(set(persona.settings) - set(taken))
+    if row.settings_ignored:
+        row.wrong.append(f"{row.engine} does not know the settings {', '.join(row.settings_ignored)}")
+    for name in row.settings_used:
+        low, high = taken[name]
+        if not low <= persona.settings[name] <= high:
+            row.wrong.append(f"{name} of {persona.settings[name]:g} is outside {low:g} to {high:g}")

@@ -1,5 +1,5 @@
 """Kokoro-82M on ONNX Runtime: the built-in voices. Serial: a pool of processes is how it uses cores."""
 
-from langdu.engines.kokoro.engine import KokoroEngine, describe, load
+from langdu.engines.kokoro.engine import ACCEPTS, KokoroEngine, describe, load
 
-__all__ = ["KokoroEngine", "describe", "load"]
+__all__ = ["ACCEPTS", "KokoroEngine", "describe", "load"]

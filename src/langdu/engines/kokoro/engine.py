@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from langdu.engines.base import Audio, EngineInfo, Event, Failed, Piece, Request, Spoken, Voice
+from langdu.engines.base import Accepts, Audio, EngineInfo, Event, Failed, Piece, Request, Spoken, Voice
 from langdu.engines.kokoro.session import open_session
 from langdu.engines.kokoro.split import MAX_PHONEMES, split
 from langdu.engines.kokoro.vocabulary import VOCABULARY
@@ -30,6 +30,7 @@ RATE_HZ = 24_000
 LANGUAGES = {"z": "zh", "a": "en", "b": "en", "j": "ja"}
 """First letter of a voice's name: Mandarin, American, British, Japanese."""
 SPEED_RANGE = (0.25, 4.0)
+ACCEPTS = Accepts(frozenset({"builtin"}), {"speed": SPEED_RANGE}, pinyin=True)
 
 
 class KokoroEngine:
@@ -154,7 +155,7 @@ def _folder(spec: EngineSpec) -> Path:
 def info_of(folder: Path) -> EngineInfo:
     return EngineInfo(
         engine="kokoro", model="kokoro", revision=revision(folder), precision="int8", device="cpu",
-        sample_rate_hz=RATE_HZ, languages=("zh", "en", "ja"), can_speed=True, deterministic=True,
+        sample_rate_hz=RATE_HZ, languages=("zh", "en", "ja"), can_speed=ACCEPTS.speed, deterministic=True,
     )  # fmt: skip
 
 

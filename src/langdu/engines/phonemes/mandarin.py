@@ -19,8 +19,8 @@ TONES = (("˧˩˧", "↓"), ("˧˥", "↗"), ("˥˩", "↘"), ("˥", "→"))
 SYLLABIC = (("\u027b\u0329", "ɨ"), ("\u0279\u0329", "ɨ"), ("ɻ̩", "ɨ"), ("ɹ̩", "ɨ"))
 
 HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
-PINYIN = re.compile(r"\[\[([a-zü:]+[1-5](?: [a-zü:]+[1-5])*)\]\]")
-"""A pronunciation given by the lexicon: `[[hang2 ye4]]`."""
+PINYIN = re.compile(r"\[\[(?:[^\[\]|]*\|)?([a-zü:]+[1-5](?: [a-zü:]+[1-5])*)\]\]")
+"""A pronunciation the text gives: `[[行业|hang2 ye4]]`."""
 
 
 class Mandarin:

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from langdu.engines.base import Audio, Ending, EngineInfo, Event, Failed, Piece, Request, Spoken, Voice
+from langdu.engines.base import Accepts, Audio, Ending, EngineInfo, Event, Failed, Piece, Request, Spoken, Voice
 from langdu.engines.qwen3 import device as devices
 from langdu.engines.qwen3 import frame_step, languages, prompt, voice
 from langdu.engines.qwen3.budget import FRAMES_PER_SECOND, budget_frames
 from langdu.engines.qwen3.checkpoint import Checkpoint, read_json, weight_files
 from langdu.engines.qwen3.checkpoint import load as load_checkpoint
 from langdu.engines.qwen3.codec import STEPS, Codec, Stream
+from langdu.engines.qwen3.sampling import RANGES
 from langdu.engines.qwen3.slots import OVERRUN, Frame, Job, Slots, choose_rows
 from langdu.errors import LangduError, ModelError, SettingError, TextError, VoiceError
 from langdu.models.environment import check_environment
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from langdu.voices.persona import Persona
 
 RATE_HZ = 24_000
+ACCEPTS = Accepts(frozenset(voice.NEEDS), RANGES)
 PIECES = (4, 8, 12)
 """Frames of the first streamed pieces and of all later ones: a third of a second comes first."""
 CACHE_BYTES = 1 << 30

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from langdu.errors import SettingError
@@ -56,10 +56,9 @@ class Sampling:
 
     def with_settings(self, settings: Mapping[str, float]) -> Sampling:
         """These settings changed by a persona's or a request's own. SettingError for unknown names and bad values."""
-        known = {field.name for field in fields(self)}
-        unknown = sorted(set(settings) - known)
+        unknown = sorted(set(settings) - set(RANGES))
         if unknown:
-            hint = f"Known: {', '.join(sorted(known))}."
+            hint = f"Known: {', '.join(sorted(RANGES))}."
             raise SettingError(f"Qwen3-TTS has no such sampling setting: {', '.join(unknown)}.", hint=hint)
         for name, value in settings.items():
             low, high = RANGES[name]
@@ -70,11 +69,12 @@ class Sampling:
         return replace(self, **{name: type(getattr(self, name))(value) for name, value in settings.items()})
 
 
-RANGES = {
+RANGES: dict[str, tuple[float, float]] = {
     "temperature": (0, 5), "top_k": (0, 100_000), "top_p": (1e-6, 1), "repetition_penalty": (0.5, 5),
     "subtalker_temperature": (0, 5), "subtalker_top_k": (0, 100_000), "subtalker_top_p": (1e-6, 1),
     "min_new_tokens": (0, 1000),
 }  # fmt: skip
+"""What a persona or a request may set, and how far."""
 
 
 def from_generation_config(config: Mapping[str, Any]) -> Sampling:
