@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import statistics
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -26,7 +27,9 @@ from speech import CORPORA, Sample, samples, speak
 
 from langdu.audio.join import sound_span
 from langdu.engines.base import Audio, EngineInfo
+from langdu.quality.signal import measure
 from langdu.quality.speaker import Vector, embed
+from langdu.quality.syllables import count_syllables
 from langdu.quality.transcript import Checker, Heard
 from langdu.quality.verdict import Reference, Verdict, judge
 from langdu.synthesis.model import Take
@@ -34,7 +37,7 @@ from langdu.synthesis.model import Take
 RESULTS = Path(__file__).parent / "results"
 MARKS = "。.？?！!"
 CLOSING = MARKS + '”’"』」'
-MOST_AGAIN = 40
+MOST_AGAIN = 20
 INFO = EngineInfo("kokoro", "kokoro", "", "int8", "cpu", 24_000)
 
 
@@ -139,15 +142,18 @@ def said_again(wanted: list[Sample], folder: Path) -> list[Sample]:
     found = []
     for sample in wanted:
         chunk = sample.chunk
-        text = chunk.text.rstrip(CLOSING)
-        at = max(text.rfind(mark) for mark in MARKS)
-        if at >= 0 and len(found) < MOST_AGAIN:
+        at = max(chunk.text.rstrip(CLOSING).rfind(mark) for mark in MARKS)
+        if at >= 0:
             last = chunk.text[at + 1 :].lstrip(CLOSING + " ")
-            twice = replace(
-                chunk, index=10_000 + chunk.index, text=chunk.text + ("" if chunk.language == "zh" else " ") + last
-            )
+            text = chunk.text + ("" if chunk.language == "zh" else " ") + last
+            twice = replace(chunk, index=10_000 + chunk.index, text=text)
             found.append(Sample(twice, folder / f"{sample.path.stem}-twice.flac"))
-    return found
+    return spread(found, MOST_AGAIN)
+
+
+def spread(samples: list[Sample], at_most: int) -> list[Sample]:
+    """So many of them, from all over the corpus."""
+    return samples[:: -(-len(samples) // at_most)] if samples else []
 
 
 def take_of(audio: Audio, rate_hz: int) -> Take:
@@ -155,24 +161,33 @@ def take_of(audio: Audio, rate_hz: int) -> Take:
 
 
 class Voices:
-    """One reference per voice, from a saying that is not the one judged."""
+    """What a book's checker knows of each voice: one saying that is not the one judged, and its pace."""
 
     def __init__(self, all_samples: list[Sample]) -> None:
         self._by_voice: dict[str, list[Sample]] = {}
         for sample in all_samples:
             if sample.path.exists():
                 self._by_voice.setdefault(sample.chunk.persona.name, []).append(sample)
-        self._vectors: dict[Path, Vector] = {}
+        self._paces: dict[Path, float] = {}
+
+    def pace(self, sample: Sample) -> float:
+        """Seconds a syllable, median over the voice's other sayings."""
+        if sample.path not in self._paces:
+            chunk = sample.chunk
+            syllables = count_syllables(chunk.text, chunk.language)
+            self._paces[sample.path] = measure(*sample.audio()).active_s / syllables
+        return self._paces[sample.path]
+
+    def reference(self, sample: Sample) -> Reference:
+        own = [s for s in self._by_voice[sample.chunk.persona.name] if s.path != sample.path]
+        vector = self.vector(max(own, key=lambda s: len(s.chunk.text)))
+        return Reference(vector, statistics.median(map(self.pace, own)))
 
     def vector(self, sample: Sample) -> Vector:
         path = sample.path.with_suffix(".npy")
         if not path.exists():
             np.save(path, embed(*sample.audio()))
         return np.asarray(np.load(path), np.float32)
-
-    def reference(self, sample: Sample) -> Vector:
-        own = [s for s in self._by_voice[sample.chunk.persona.name] if s.path != sample.path]
-        return self.vector(max(own, key=lambda s: len(s.chunk.text)))
 
     def other(self, sample: Sample) -> Vector:
         names = sorted(n for n, s in self._by_voice.items() if s[0].chunk.language == sample.chunk.language)
@@ -188,20 +203,20 @@ def run(
     voices = Voices(everything)
     for sample in ready:
         audio, rate_hz = sample.audio()
-        reference = Reference(voices.reference(sample))
+        reference = voices.reference(sample)
         if time.monotonic() < until:
             started = time.perf_counter()
             verdict = judge(sample.chunk, take_of(audio, rate_hz), checker=checker, reference=reference)
             yield _row("healthy", sample, verdict, ()) | {"seconds": time.perf_counter() - started}
     for fault in faults(ready):
-        done = 0
-        for sample in ready:
+        for sample in spread(ready, fault.at_most):
             audio, rate_hz = sample.audio()
             damaged = fault.make(sample, audio, rate_hz)
-            if damaged is None or done >= fault.at_most or time.monotonic() > until:
+            if damaged is None or time.monotonic() > until:
                 continue
-            done += 1
-            yield _row(fault.kind, sample, judge(sample.chunk, take_of(damaged, rate_hz), checker=checker), fault.names)
+            pace = replace(voices.reference(sample), vector=None)  # the voice is the same, and costs time
+            verdict = judge(sample.chunk, take_of(damaged, rate_hz), checker=checker, reference=pace)
+            yield _row(fault.kind, sample, verdict, fault.names)
     for sample in ready:
         verdict = judge(sample.chunk, take_of(*sample.audio()), reference=Reference(voices.other(sample)))
         yield _row("another voice", sample, verdict, ("other voice",))
@@ -209,7 +224,8 @@ def run(
     for twice in again:
         stem = twice.path.stem.removesuffix("-twice")
         if twice.path.exists() and stem in plain and time.monotonic() < until:
-            verdict = judge(plain[stem].chunk, take_of(*twice.audio()), checker=checker)
+            pace = replace(voices.reference(plain[stem]), vector=None)
+            verdict = judge(plain[stem].chunk, take_of(*twice.audio()), checker=checker, reference=pace)
             yield _row("last sentence twice, said again", plain[stem], verdict, ("said twice",))
 
 

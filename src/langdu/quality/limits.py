@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-RULES = 1
+RULES = 2
 """Raised with every change of a limit or a check: takes judged by other rules are heard again."""
 SYLLABLE_S = {"zh": 0.19, "en": 0.19, "ja": 0.11}
 """Seconds of sound a syllable takes (a mora in Japanese), measured over all voices."""
@@ -42,8 +42,6 @@ class Limits:
     too_short: float = 0.5
     too_long: float = 2.0
     """Seconds of sound over those expected from the syllables (0.5 to 2.5 is in use elsewhere)."""
-    longer: float = 1.1
-    """From this ratio on the sound is searched for a repeat."""
     suspicious: float = 1.2
     """From this ratio on a take is heard once more, pause by pause, which shows what Whisper hides."""
     repeat: float = 0.83

@@ -102,7 +102,7 @@ def judge(
         *_engine(take),
         *signal_findings(facts, limits),
         *_duration(ratio, limits),
-        *_repeat(chunk, take, ratio, limits),
+        *_repeat(chunk, take, limits),
     ]
     if any(finding.level == "fault" and finding.source in ("signal", "duration") for finding in findings):
         return _verdict(findings, facts, ratio, take)
@@ -178,9 +178,9 @@ def _duration(ratio: float, limits: Limits) -> list[Finding]:
     return [Finding(name, ratio, threshold, "duration", "fault", message)]
 
 
-def _repeat(chunk: Chunk, take: Take, ratio: float, limits: Limits) -> list[Finding]:
-    """A repeat makes a take long; and a text that says something twice is asked to."""
-    if ratio < limits.longer or doubled_tail(sounds(chunk.text, chunk.language)):
+def _repeat(chunk: Chunk, take: Take, limits: Limits) -> list[Finding]:
+    """A text that says something twice is asked to."""
+    if doubled_tail(sounds(chunk.text, chunk.language)):
         return []
     repeat = repeated_tail(take.audio, take.sample_rate_hz)
     if repeat.similarity < limits.repeat:

@@ -11,8 +11,9 @@ at any point loses at most what was being said.
 from __future__ import annotations
 
 import queue
+import statistics
 import threading
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -20,6 +21,7 @@ from typing import Any, Protocol
 from langdu.engines.base import Failed
 from langdu.errors import LangduError, by_code
 from langdu.quality.limits import RULES
+from langdu.quality.syllables import count_syllables
 from langdu.quality.transcript import Word
 from langdu.quality.verdict import Reference, Verdict, ending_verdict, judge, rank, seed_for
 from langdu.synthesis.model import Chunk, Take
@@ -30,6 +32,8 @@ MOST_UNJUDGED = 32
 """Takes waiting for the judge before speaking pauses."""
 LEARN_S = 4.0
 """A take this long shows a voice well enough to hold others against it."""
+PACES, KEPT_PACES, ENOUGH = 5, 50, 8
+"""A voice's pace is the median over its last good takes, from five on, each of eight syllables or more."""
 
 
 class Judge(Protocol):
@@ -272,34 +276,41 @@ class Ear:
         model_dir(model)  # missing: said before the work, not after it
         self.name = f"{model}/{RULES}"
         self._checker = Checker(model, threads=1)
-        self._references: dict[str, Reference] = {}
+        self._voices: dict[str, Reference] = {}
+        self._paces: defaultdict[tuple[str, str], deque[float]] = defaultdict(lambda: deque(maxlen=KEPT_PACES))
 
     def __call__(self, chunk: Chunk, take: Take) -> tuple[Verdict, tuple[Word, ...]]:
         verdict = judge(chunk, take, checker=self._checker, reference=self._reference(chunk))
         if verdict.heard is None or verdict.outcome == "fault":
             return verdict, ()
-        self._learn(chunk, take)
+        self._learn(chunk, take, verdict)
         return verdict, self._checker.align(take.audio, take.sample_rate_hz, chunk.text, chunk.language)
 
-    def _reference(self, chunk: Chunk) -> Reference | None:
-        """The voice of a clone's clip, or what was learned; None for a voice that cannot drift."""
+    def _reference(self, chunk: Chunk) -> Reference:
+        """What is known of the persona: the voice of a clone's clip, or what its good takes have shown."""
         persona = chunk.persona
         key = persona.content_hash()
-        if persona.kind == "clone" and key not in self._references:
+        if persona.kind == "clone" and key not in self._voices:
             from langdu.audio.read import read
             from langdu.quality.speaker import embed
 
-            self._references[key] = Reference(embed(*read(persona.clip)))
-        return self._references.get(key)
+            self._voices[key] = Reference(embed(*read(persona.clip)))
+        voice = self._voices.get(key, Reference())
+        paces = self._paces[key, chunk.language]
+        return replace(voice, syllable_s=statistics.median(paces)) if len(paces) >= PACES else voice
 
-    def _learn(self, chunk: Chunk, take: Take) -> None:
-        """A voice from words has no recording: its first good take shows how it sounds, as evidence and no more."""
+    def _learn(self, chunk: Chunk, take: Take, verdict: Verdict) -> None:
+        """A good take shows how fast the voice is; and how a voice sounds that has no recording, as evidence and no
+        more. A deterministic engine's voice cannot drift, and costs nothing."""
         key = chunk.persona.content_hash()
-        if take.engine.deterministic or key in self._references or take.audio_seconds < LEARN_S:
+        syllables = count_syllables(chunk.text, chunk.language)
+        if syllables >= ENOUGH:
+            self._paces[key, chunk.language].append(verdict.signal.active_s * chunk.speed / syllables)
+        if take.engine.deterministic or key in self._voices or take.audio_seconds < LEARN_S:
             return
         from langdu.quality.speaker import embed
 
-        self._references[key] = Reference(embed(take.audio, take.sample_rate_hz), certain=False)
+        self._voices[key] = Reference(embed(take.audio, take.sample_rate_hz), certain=False)
 
 
 def as_facts(verdict: Verdict, words: tuple[Word, ...] = (), by: str = "") -> dict[str, Any]:
