@@ -376,6 +376,12 @@ def test_a_cast_file_that_is_wrong_says_what(tmp_path: Path) -> None:
             Cast.read(path)
 
 
+def test_roles_of_a_cast_may_be_quoted_or_not(tmp_path: Path) -> None:
+    path = tmp_path / "cast.toml"
+    path.write_text('[cast]\n老人 = "a=b" # 甲 = 乙\n  "孩 子" = "c"\nBob="老人"\n', "utf-8")
+    assert Cast.read(path).roles == {"老人": "a=b", "孩 子": "c", "Bob": "老人"}
+
+
 def test_a_persona_whose_content_changes_is_said_anew(tmp_path: Path) -> None:
     library = Library()
     library.add(BuiltinPersona(name="旁白", voice="tone"))

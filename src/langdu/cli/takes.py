@@ -75,6 +75,7 @@ def list_(chunk: str | None, book: str | None, faults: bool, as_json: bool) -> N
         for take in row["takes"]:
             mark = "*" if take["used"] else " "
             cer = "" if take["cer"] is None else f", CER {take['cer']:.2f}"
+            cer += "" if take["sound_error"] is None else f" (by sound {take['sound_error']:.2f})"
             state = "" if take["state"] == "made" else f", {take['state']}"
             click.echo(
                 f"        {mark} {take['take']}: {take['audio_seconds']:.1f} s, seed {take['seed']}, "
@@ -86,7 +87,8 @@ def _row(number: int, kept: Kept, used: Kept | None) -> dict[str, Any]:
     verdict = kept.verdict or {}
     return {
         "take": number, "used": used is not None and used.id == kept.id, "seed": kept.seed, "state": kept.state,
-        "outcome": kept.outcome, "cer": verdict.get("cer"), "audio_seconds": round(kept.audio_seconds, 2),
+        "outcome": kept.outcome, "cer": verdict.get("cer"), "sound_error": verdict.get("sound_error"),
+        "audio_seconds": round(kept.audio_seconds, 2),
         "faults": [finding["name"] for finding in verdict.get("findings", []) if finding["level"] == "fault"],
     }  # fmt: skip
 

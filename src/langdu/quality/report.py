@@ -90,7 +90,8 @@ def _facts(line: Any) -> dict[str, Any]:
         "chunk": chunk.name, "file": line.file, "start_s": round(line.placed.start_s, 3),
         "end_s": round(line.placed.end_s, 3), "text": chunk.text, "language": chunk.language,
         "voice": chunk.persona.name, "outcome": kept.outcome, "state": kept.state, "attempt": kept.attempt,
-        "seed": kept.seed, "cer": verdict.get("cer"), "heard": verdict.get("heard"), "marked": verdict.get("marked"),
+        "seed": kept.seed, "cer": verdict.get("cer"), "sound_error": verdict.get("sound_error"),
+        "heard": verdict.get("heard"), "marked": verdict.get("marked"),
         "findings": verdict.get("findings", []), "lufs": signal.get("loudness_lufs"),
         "gain_db": round(line.placed.gain_db, 2),
         "syllables_per_s": round(syllables / active_s, 2) if active_s else None,
@@ -117,7 +118,8 @@ def page(report: Report, facts: dict[str, Any], sounds: Sounds) -> str:
         for title, key in (
             ("Level of each chunk before matching, LUFS", "lufs"),
             ("Speed, syllables a second", "syllables_per_s"),
-            ("Character error rate by the checker, as written (lower is better)", "cer"),
+            ("Character error rate by the checker, as written (CER, lower is better)", "cer"),
+            ("The same by sound, homophones counting as right: what verdicts go by", "sound_error"),
         )
     )
     doubtful = [(line, fact) for line, fact in zip(report.lines, chunks, strict=True) if _doubtful(fact)]

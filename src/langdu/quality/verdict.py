@@ -78,6 +78,7 @@ class Verdict:
             "heard": self.heard.text if self.heard else None,
             "cer": round(compared.cer, 4) if compared else None,
             "wer": round(compared.wer, 4) if compared and compared.wer is not None else None,
+            "sound_error": round(compared.sound_error, 4) if compared else None,
             "marked": compared.marked() if compared else None,
             "duration_ratio": round(self.duration_ratio, 3),
             "similarity": None if self.similarity is None else round(self.similarity, 3),

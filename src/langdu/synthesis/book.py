@@ -97,7 +97,7 @@ class Summary:
     peak_memory_mb: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return {key: round(value, 3) if isinstance(value, float) else value for key, value in asdict(self).items()}
 
 
 class Book:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import regex
+
 from langdu.engines import accepts, describe
 from langdu.engines.base import EngineInfo
 from langdu.errors import SettingError
@@ -23,6 +25,7 @@ from langdu.voices.builtin import BUILTIN
 from langdu.voices.library import Library
 from langdu.voices.persona import Persona
 
+UNQUOTED = regex.compile(r"""^([ \t]*)([^\s="'#\[\]]*[^\x00-\x7f\s="'#\[\]][^\s="'#\[\]]*)([ \t]*=)""", regex.MULTILINE)
 PersonaOf = Callable[[str | None], Persona]
 
 
@@ -34,10 +37,13 @@ class Cast:
 
     @staticmethod
     def read(path: Path | str) -> Cast:
-        """From a TOML file with one table `[cast]`: role = "persona". SettingError names what is wrong in it."""
+        """From a TOML file with one table `[cast]`: role = "persona". SettingError names what is wrong in it.
+
+        A role in another script than Latin need not be quoted, though TOML asks for it.
+        """
         path = Path(path)
         try:
-            found = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+            found = tomllib.loads(UNQUOTED.sub(r'\1"\2"\3', path.read_text(encoding="utf-8-sig")))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise SettingError(f"The cast {path} cannot be read ({error}).") from None
         roles = found.get("cast")
