@@ -1,13 +1,20 @@
 """Qwen3-TTS at its published sizes with random weights: for speed and memory, where the real ones are not to be had.
 
 Its end of speech is never drawn within the frames that a benchmark asks for: requests set `min_new_tokens`.
+
+    python benchmarks/qwen3_random.py FOLDER [--size 1.7b] [--bits 8]
+
+writes a model folder in the hub's layout, which every command of the product loads as it loads a real one.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import sys
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -88,3 +95,60 @@ def engine(found: Any, slots: int, context: int = 2048) -> Any:
 
     os.environ.setdefault("MLX_CUDA_CONV_CACHE_SIZE", "1024")  # as the engine's own loading does
     return Qwen3Engine(found, slots=slots, context=context, cache=Path(tempfile.mkdtemp(prefix="qwen3-cache-")))
+
+
+def save(out: Path, size: str = "1.7b", bits: int = 0) -> None:
+    """The same model as a folder: configurations, tokenizer, weights and codec."""
+    import shutil
+
+    import mlx.core as mx
+    from mlx.utils import tree_flatten
+
+    found = checkpoint(size, bits)
+    codec = found.model.speech_tokenizer
+    out.mkdir(parents=True)
+    shutil.copytree(found.path, out, dirs_exist_ok=True)  # the tokenizer
+    named = {"tts_model_size": found.size, "speaker_encoder_config": asdict(found.config.speaker_encoder_config)}
+    config = _plain(asdict(found.config)) | named
+    if bits:
+        config["quantization"] = {"group_size": 64, "bits": bits}
+    _write(out / "config.json", config)
+    _write(out / "generation_config.json", {"do_sample": True, "temperature": 0.9, "top_k": 50, "top_p": 1.0})
+    weights = {name: value for name, value in tree_flatten(found.model.parameters()) if "speech_tokenizer" not in name}
+    mx.save_safetensors(str(out / "model.safetensors"), weights, {"format": "mlx"})
+    (out / "speech_tokenizer").mkdir()
+    _write(out / "speech_tokenizer" / "config.json", _plain(asdict(codec.config)))
+    codes = {name: _stored(name, value) for name, value in tree_flatten(codec.parameters())}
+    mx.save_safetensors(str(out / "speech_tokenizer" / "model.safetensors"), codes, {"format": "mlx"})
+
+
+def _stored(name: str, value: Any) -> Any:
+    """A codec weight in the order of axes that loading brings back to the one it has in memory."""
+    from mlx_audio.tts.models.qwen3_tts.speech_tokenizer import Qwen3TTSSpeechTokenizer
+
+    from langdu.engines.qwen3.checkpoint import _oriented
+
+    if value.ndim != 3:
+        return value
+    for axes in ((0, 1, 2), (0, 2, 1), (2, 0, 1)):
+        found = Qwen3TTSSpeechTokenizer.sanitize({name: value.transpose(axes)})
+        if list(found) == [name] and _oriented(name, found[name], value.shape).shape == value.shape:
+            return value.transpose(axes)
+    raise ValueError(f"{name} {value.shape} cannot be stored")
+
+
+def _plain(found: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _write(path: Path, value: dict[str, Any]) -> None:
+    path.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--size", default="1.7b", choices=["0.6b", "1.7b"])
+    parser.add_argument("--bits", type=int, default=0, choices=[0, 4, 6, 8])
+    options = parser.parse_args()
+    save(options.folder, options.size, options.bits)

@@ -20,6 +20,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "takes": ("takes", "List, play, redo, accept or reject the takes of a book."),
     "voices": ("voices", "Add, check, compare and exchange voices."),
     "models": ("models", "Fetch, check, repair and convert models."),
+    "bench": ("bench", "Measure time, memory and quality on this machine."),
     "serve": ("serve", "Run the HTTP service and the studio."),
     "service": ("service", "Install the service so that it starts by itself."),
     "wyoming": ("wyoming", "Serve Home Assistant (Wyoming protocol)."),

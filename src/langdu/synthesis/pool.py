@@ -117,6 +117,12 @@ class Pool:
     def info(self) -> EngineInfo:
         return self._info or self._seats[0].worker.wait_ready()
 
+    def wait_ready(self) -> None:
+        """Until every worker has loaded. Raises the first error of one that cannot."""
+        for seat in self._seats:
+            seat.worker.wait_ready()
+            self.load_seconds = max(self.load_seconds, seat.worker.load_seconds)
+
     def peak_memory_mb(self) -> float:
         for seat in self._seats:
             self._note_peak(seat.worker)
@@ -156,7 +162,7 @@ class Pool:
         request = Request(
             id=_id(job), text=chunk.said, language=chunk.language, voice="", seed=job.seed, speed=chunk.speed,
             settings={k: v for k, v in chunk.persona.settings.items() if k != "speed"},
-            stream=self._on_piece is not None,
+            max_s=job.max_s, stream=self._on_piece is not None,
         )  # fmt: skip
         seat.jobs[request.id] = job
         seat.heard = time.monotonic()

@@ -29,6 +29,8 @@ class Job:
     chunk: Chunk
     seed: int = 0
     attempt: int = 1
+    max_s: float | None = None
+    """Longest take, in seconds of sound; None lets the engine set its own budget."""
 
 
 @dataclass(frozen=True, slots=True)
