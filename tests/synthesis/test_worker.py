@@ -116,3 +116,14 @@ def test_a_frame_cut_short_is_the_end_not_an_error() -> None:
 def test_what_is_not_a_frame_is_refused() -> None:
     with pytest.raises(ValueError, match="not a frame"):
         wire.read(io.BytesIO(b"\xff" * 64))
+
+
+def test_the_peak_is_the_workers_own_and_not_its_parents():
+    """A process on Linux inherits the peak of the one that started it, if one asks the wrong counter."""
+    held = np.ones(100_000_000, np.float32)
+    worker = Worker(EngineSpec("tone"))
+    try:
+        worker.wait_ready()
+        assert 10 < worker.peak_memory_mb < held.nbytes / 1e6
+    finally:
+        worker.kill()

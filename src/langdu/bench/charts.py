@@ -67,8 +67,9 @@ def rtf(report: Report) -> Drawing | None:
         if highest * 1.14 < 1:
             axes.set_xlim(0, 1.05)
     axes.set_xlabel("RTF: seconds of work for a second of sound (lower is better)")
-    _legend(axes, names)
-    return _titled(drawing, axes, "RTF by configuration")
+    if len(names) > 1:
+        _legend(drawing, {name: COLOURS[at % len(COLOURS)] for at, name in enumerate(names)})
+    return _titled(drawing, axes, f"RTF by configuration{_alone(names)}")
 
 
 def scaling(report: Report) -> Drawing | None:
@@ -91,7 +92,7 @@ def scaling(report: Report) -> Drawing | None:
                       label=f"{_ascii(target)}, {of}")  # fmt: skip
         axes.plot(counts, [middle[0] * n / counts[0] for n in counts], color=colour, linestyle=":", linewidth=1)
         gain = f"{middle[-1] / middle[0]:.2f}x of {counts[-1] / counts[0]:g}x"
-        axes.annotate(gain, (counts[-1], middle[-1]), (-4, 8), textcoords="offset points", ha="right", size=8,
+        axes.annotate(gain, (counts[-1], middle[-1]), (-14, 6), textcoords="offset points", ha="right", size=8,
                       color=colour)  # fmt: skip
     ticks = sorted({row.facts["count"] for found in lines.values() for row in found})
     axes.set_xscale("log", base=2)
@@ -128,12 +129,11 @@ def memory(report: Report) -> Drawing | None:
     axes.invert_yaxis()
     axes.set_xlim(0, highest * 1.12)
     axes.set_xlabel("peak memory, GiB (lower is better)")
-    axes.barh([], [], color=BLUE, label="resident, all workers")
+    shown = {"resident, all workers": BLUE}
     if any("device_peak_mb" in row.figures for row in rows):
-        axes.barh([], [], color=ORANGE, label="GPU, all workers")
-    axes.legend(frameon=False, fontsize=8, loc="lower right")
-    suffix = f": {_ascii(names[0])}" if len(names) == 1 else ""
-    return _titled(drawing, axes, f"Peak memory{suffix}")
+        shown["GPU, all workers"] = ORANGE
+    _legend(drawing, shown)
+    return _titled(drawing, axes, f"Peak memory{_alone(names)}")
 
 
 def history(lines: Mapping[tuple[str, str, str], Sequence[Point]], name: str) -> bytes:
@@ -202,10 +202,17 @@ def _titled(drawing: Drawing, axes: Axes, title: str) -> Drawing:
     return drawing
 
 
-def _legend(axes: Axes, names: Sequence[str]) -> None:
-    for at, name in enumerate(names):
-        axes.barh([], [], color=COLOURS[at % len(COLOURS)], label=_ascii(name))
-    axes.legend(frameon=False, fontsize=8, loc="lower right")
+def _legend(drawing: Drawing, colours: Mapping[str, str]) -> None:
+    """Below the axes, where no bar can be."""
+    from matplotlib.patches import Patch
+
+    handles = [Patch(color=colour, label=_ascii(name)) for name, colour in colours.items()]
+    drawing.legend(handles=handles, frameon=False, fontsize=8, loc="outside lower center", ncols=3)
+
+
+def _alone(names: Sequence[str]) -> str:
+    """The only target, for a title."""
+    return f": {_ascii(names[0])}" if len(names) == 1 else ""
 
 
 def _label(row: Row, names: Sequence[str]) -> str:
