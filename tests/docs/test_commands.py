@@ -39,7 +39,9 @@ NOT_RUN: dict[str, Applies] = {
         or (c.path == "models get" and c.params["name"].startswith("qwen3"))
     ),
     "needs a cluster": lambda c: c.get("cluster"),
-    "changes what starts at the user's login": lambda c: c.path.startswith("service ") and not c.get("print_"),
+    "changes what starts at the user's login": lambda c: (
+        c.path in ("service install", "service uninstall") and not c.get("print_")
+    ),
     "would delete a model of this machine": lambda c: c.path == "models remove",
     "needs more cores than this machine has": lambda c: (
         c.path in ("say", "book") and c.params["workers"].isdigit() and int(c.params["workers"]) > (os.cpu_count() or 1)
