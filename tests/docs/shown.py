@@ -83,20 +83,26 @@ def spans() -> tuple[Shown, ...]:
 
 def parse(words: list[str]) -> Call:
     """As the command line would: click.UsageError for an unknown command, option or value."""
-    command, context, path = _walk(words)
-    rest = words[len(path) :]
-    if isinstance(command, click.Group):
-        if rest and rest != ["--help"]:
-            raise click.UsageError(f"No such command: {' '.join(words)}")
-        return Call(" ".join(path))
-    made = command.make_context(path[-1], rest, parent=context)
-    return Call(" ".join(path), made.params)
+    if not words or words[-1] in ("--help", "--version"):
+        return Call(" ".join(_walk(words[:-1])[1]))
+    command: click.Command = root
+    context = None
+    path: list[str] = []
+    while True:
+        context = command.make_context(path[-1] if path else "langdu", words, parent=context)
+        words = [*getattr(context, "_protected_args", ()), *context.args]
+        if not isinstance(command, click.Group) or not words:
+            return Call(" ".join(path), context.params)
+        name, found, words = command.resolve_command(context, words)
+        assert name is not None and found is not None
+        path.append(name)
+        command = found
 
 
 def unknown(span: str) -> list[str]:
     """Commands and options of an incomplete `langdu …` that do not exist."""
     words = span.replace("[", " ").replace("]", " ").split()[1:]
-    command, _, path = _walk(words)
+    command, path = _walk(words)
     rest = words[len(path) :]
     if isinstance(command, click.Group) and rest and re.fullmatch(r"[a-z][a-z-]*", rest[0]):
         return [rest[0]]
@@ -105,19 +111,17 @@ def unknown(span: str) -> list[str]:
     return [word for word in own if re.match(r"--?[a-z]", word) and word.partition("=")[0] not in known]
 
 
-def _walk(words: list[str]) -> tuple[click.Command, click.Context, list[str]]:
-    """The command that the first words name, the context above it, and those words."""
+def _walk(words: list[str]) -> tuple[click.Command, list[str]]:
+    """The command that the first words name, and those words."""
     command: click.Command = root
-    context = click.Context(root, info_name="langdu")
     path: list[str] = []
-    while isinstance(command, click.Group) and len(path) < len(words):
-        found = command.get_command(context, words[len(path)])
+    for word in words:
+        found = command.get_command(click.Context(command), word) if isinstance(command, click.Group) else None
         if found is None:
             break
-        path.append(words[len(path)])
-        context = context if not path[:-1] else click.Context(command, info_name=path[-2], parent=context)
+        path.append(word)
         command = found
-    return command, context, path
+    return command, path
 
 
 @functools.cache

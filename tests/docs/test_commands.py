@@ -38,6 +38,7 @@ NOT_RUN: dict[str, Applies] = {
         or str(c.get("model")).startswith("qwen3") or str(c.get("original")).startswith("qwen3")
         or (c.path == "models get" and c.params["name"].startswith("qwen3"))
     ),
+    "measures for minutes": lambda c: c.path.split()[:1] == ["bench"],
     "needs a cluster": lambda c: c.get("cluster"),
     "changes what starts at the user's login": lambda c: (
         c.path in ("service install", "service uninstall") and not c.get("print_")
