@@ -7,6 +7,7 @@ for plain text).
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -103,6 +104,13 @@ def test_lists_and_tables_are_not_taken_for_text(site: dict[Path, Page]) -> None
         if re.match(r"([-*|]|\d+\.) ", line) or line.startswith("```")
     ]
     assert swallowed == []
+
+
+def test_the_search_knows_chinese_words(site: dict[Path, Page]) -> None:
+    index = json.loads((next(iter(site)).parent / "search" / "search_index.json").read_text("utf-8"))
+    assert "\u200b" in index["config"]["separator"] or r"\u200b" in index["config"]["separator"]
+    words = {word for entry in index["docs"] for word in re.split(r"[\s\u200b]+", entry["title"] + entry["text"])}
+    assert {"克隆", "内存", "下载"} <= words
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=names)
