@@ -8,7 +8,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -52,7 +51,7 @@ class Desk:
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory, tiny_base: Path) -> Iterator[Desk]:
+def desk(tmp_path_factory: pytest.TempPathFactory, tiny_base: Path) -> Desk:
     from langdu.settings import settings
 
     settings.cache_clear()
@@ -76,7 +75,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory, tiny_base: Path) -> Iterator[
         done = found.run(line)
         assert done.returncode == 0, done.stderr
     shutil.copy(folder / "hi.wav", folder / "clip.m4a")  # clips are read by content, whatever their suffix
-    yield found
+    return found
 
 
 def _lay_out(folder: Path, checkpoint: Path) -> None:
