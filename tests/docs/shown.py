@@ -134,7 +134,9 @@ def _uncommented(line: str) -> str:
 
 
 def _commands(line: str) -> Iterator[list[str]]:
-    """The simple commands of a line of shell, without redirections and leading assignments."""
+    """The simple commands of a line of shell, those in `$(…)` too, without redirections and leading assignments."""
+    for inner in re.findall(r"\$\(([^()]*)\)", line):
+        yield from _commands(inner)
     lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
     try:
