@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,9 @@ ENDS_WITH = {
 }
 """Exit codes other than 0, by the beginning of the command."""
 
+MISTYPED = {"VOICES"}
+"""Variables that a page shows as mistakes."""
+
 
 def reason_not_to_run(shown: Shown) -> str | None:
     calls = shown.calls()
@@ -96,7 +100,7 @@ def test_commands_are_as_the_command_line_has_them(page: str) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_settings_are_as_the_program_reads_them(page: str) -> None:
     named = set(re.findall(r"\bLANGDU_([A-Z_]*[A-Z])\b", (ROOT / page).read_text("utf-8")))
-    assert named <= {name.upper() for name in Settings.model_fields}
+    assert named - MISTYPED <= {one.name.upper() for one in fields(Settings)}
 
 
 @pytest.mark.parametrize("words", [["sya", "hello"], ["say", "hello", "--voise", "x"], ["models", "fetch", "kokoro"]])
