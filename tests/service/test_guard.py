@@ -1,3 +1,4 @@
+import socket
 from pathlib import Path
 
 import pytest
@@ -85,3 +86,23 @@ def test_files_are_only_read_from_the_page_folder(service: Running) -> None:
     with service.client() as client:
         for path in ("/studio/../app.py", "/studio/%2e%2e/app.py", "/studio/..%2fapp.py", "/studio//etc/passwd"):
             assert client.get(path).status_code == 404, path
+
+
+def test_too_many_requests_at_once_are_told_to_come_back(tmp_path: Path) -> None:
+    with Running(tmp_path, Policy(requests=1)) as small, small.client() as client:
+        job = client.post("/v1/jobs", json={"input": "你好。" * 400, "voice": "tone", "verify": False}).json()["id"]
+        with small.client() as watcher, watcher.stream("GET", f"/v1/jobs/{job}/events") as events:
+            next(events.iter_lines())
+            refused = client.get("/v1/models")
+            assert client.get("/health").status_code == 200
+        assert refused.status_code == 503
+        assert refused.json()["error"]["code"] == "overloaded"
+        assert int(refused.headers["retry-after"]) >= 1
+
+
+def test_a_body_that_does_not_come_is_given_up(tmp_path: Path) -> None:
+    head = b"POST /v1/audio/speech HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n"
+    with Running(tmp_path, Policy(body_s=0.2)) as hasty, socket.create_connection(("127.0.0.1", hasty.port)) as late:
+        late.sendall(head + b'{"in')
+        late.settimeout(20)
+        assert b" 408 " in late.recv(100)

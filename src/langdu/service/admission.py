@@ -76,13 +76,21 @@ class Line:
     def tickets(self) -> list[Ticket]:
         return list(self._tickets.values())
 
-    def enter(self, ticket: Ticket) -> None:
-        """Take a ticket in. BusyError when the line is full; its `retry_after_s` is a guess by queue length."""
-        waiting = sum(not t.background for t in self._tickets.values())
-        if not ticket.background and waiting >= self.limit:
+    def check_room(self, coming: int = 0) -> None:
+        """BusyError when the foreground is full, `coming` requests counted in.
+
+        Its `retry_after_s` is a guess by queue length.
+        """
+        waiting = coming + sum(not t.background for t in self._tickets.values())
+        if waiting >= self.limit:
             error = BusyError(f"{waiting} requests are waiting already.", hint="Try again a little later.")
             error.retry_after_s = max(1, waiting // 8)
             raise error
+
+    def enter(self, ticket: Ticket) -> None:
+        """Take a ticket in. BusyError when the line is full."""
+        if not ticket.background:
+            self.check_room()
         if not any(t.client == ticket.client for t in self._tickets.values()):
             # A newcomer starts level with the least served, neither owed for its absence nor behind.
             self._served[ticket.client] = min((self._served[t.client] for t in self._tickets.values()), default=0.0)

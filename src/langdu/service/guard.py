@@ -7,6 +7,7 @@ either header. On any other address a token is required.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import ipaddress
 import json
@@ -38,6 +39,10 @@ class Policy:
     body_bytes: int = 2 << 20
     upload_bytes: int = 64 << 20
     """For the routes that take files."""
+    requests: int = 400
+    """Under way at once, waiting ones included; more are refused, which bounds memory."""
+    body_s: float = 30.0
+    """A body of which nothing comes for so long is given up."""
 
     def __post_init__(self) -> None:
         if not is_loopback(self.host) and not self.token:
@@ -71,6 +76,7 @@ class Guard:
         self, app: App, policy: Policy, uploads: tuple[str, ...], on_answer: Callable[[Scope, int], None]
     ) -> None:
         self._app, self._policy, self._uploads, self._on_answer = app, policy, uploads, on_answer
+        self._under_way = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -82,16 +88,24 @@ class Guard:
         limit = self._policy.upload_bytes if scope["path"] in self._uploads else self._policy.body_bytes
         if refusal is None and _length(headers) > limit:
             refusal = (413, "too-large", f"The body is larger than {limit} bytes.")
+        if refusal is None and self._under_way >= self._policy.requests and scope["path"] not in OPEN_PATHS:
+            refusal = (503, "overloaded", f"{self._under_way} requests are under way already.")
         if refusal is not None:
             self._on_answer(scope, refusal[0])
             await _refuse(send, request_id, *refusal)
             return
-        received = 0
+        received, more = 0, True
 
         async def counted() -> MutableMapping[str, Any]:
-            nonlocal received
-            message = await receive()
+            nonlocal received, more
+            if not more:
+                return await receive()  # it waits for the client to leave
+            try:
+                message = await asyncio.wait_for(receive(), self._policy.body_s)
+            except TimeoutError:
+                raise HTTPException(408, "The body did not come.") from None
             received += len(message.get("body", b""))
+            more = bool(message.get("more_body"))
             if received > limit:  # a chunked body announces no length
                 raise HTTPException(413, f"The body is larger than {limit} bytes.")
             return message
@@ -105,7 +119,11 @@ class Guard:
                 ]  # fmt: skip
             await send(message)
 
-        await self._app(scope, counted, named)
+        self._under_way += 1
+        try:
+            await self._app(scope, counted, named)
+        finally:
+            self._under_way -= 1
 
     def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str, str] | None:
         if not self._policy.knows(headers.get("host", "localhost")):
@@ -146,11 +164,14 @@ def _length(headers: dict[str, str]) -> int:
 
 
 async def _refuse(send: Send, request_id: str, status: int, code: str, message: str) -> None:
-    body = json.dumps(error_body(message, code, "invalid_request_error")).encode()
+    kind = "rate_limit_error" if status == 503 else "invalid_request_error"
+    body = json.dumps(error_body(message, code, kind)).encode()
     headers = [
         (b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()),
         (b"x-langdu-request-id", request_id.encode()), (b"connection", b"close"),
     ]  # fmt: skip
+    if status == 503:
+        headers.append((b"retry-after", b"2"))
     if status == 401:
         headers.append((b"www-authenticate", b'Basic realm="langdu"'))
     await send({"type": "http.response.start", "status": status, "headers": headers})

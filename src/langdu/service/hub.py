@@ -12,6 +12,7 @@ import contextlib
 import json
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from langdu.engines.base import EngineInfo, Failed, Piece, Request, Spoken
@@ -64,11 +65,24 @@ class Hub:
         self._seats: list[_Seat] = []
         self._wake = threading.Condition()
         self._open = True
+        self._coming = 0
         self._infos: dict[str, EngineInfo] = {}
         self.memory_mb = self.limits.memory_mb or Machine.here().free_mb
         self.loads = self.unloads = self.deaths = 0
         self._dispatcher = threading.Thread(target=self._run, name="dispatcher", daemon=True)
         self._dispatcher.start()
+
+    @contextlib.contextmanager
+    def place(self) -> Iterator[None]:
+        """A place in the line while a request is prepared. BusyError when there is none: before the work, not after."""
+        with self._wake:
+            self._line.check_room(self._coming)
+            self._coming += 1
+        try:
+            yield
+        finally:
+            with self._wake:
+                self._coming -= 1
 
     def submit(self, ticket: Ticket) -> None:
         """Queue a ticket. BusyError when the line is full."""

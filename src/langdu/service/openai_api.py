@@ -16,10 +16,12 @@ from langdu.errors import LangduError, SettingError, TextError
 from langdu.service.core import Core
 from langdu.service.problems import REFUSALS, body_of
 from langdu.service.speech import Order, Prepared, Speech, prepare
-from langdu.service.streaming import MEDIA, audio_delta, encoded, event, with_true_size
+from langdu.service.streaming import MEDIA, audio_delta, encoded, event, unless_gone, with_true_size
 
 router = APIRouter(tags=["speech"], responses=REFUSALS)
 Format = Literal["mp3", "opus", "aac", "flac", "wav", "pcm"]
+CLIENT_GONE = 499
+"""Nobody reads it; it is counted in the figures."""
 ALIASES = ("tts-1", "tts-1-hd", "gpt-4o-mini-tts")
 """Model names that existing clients send; they leave the choice to the voice, and X-Langdu-Model tells which."""
 
@@ -73,7 +75,8 @@ async def speak(
     order = Order(
         wish.input, voice, wish.speed, wish.instructions, x_langdu_lenient, wish.language, wish.seed, live=wish.stream,
     )  # fmt: skip
-    ready = await asyncio.to_thread(prepare, order)
+    with core.hub.place():
+        ready = await asyncio.to_thread(prepare, order)
     _check_model(wish.model, ready)
     deadline_s = x_langdu_deadline if x_langdu_deadline is not None else core.deadline_s
     chunks = ready.plan.chunks
@@ -81,7 +84,8 @@ async def speak(
         core.hub, ready.spec, chunks, client=core.client_of(request), seeds=(wish.seed,) * len(chunks),
         stream=wish.stream and ready.spec.engine == "qwen3", deadline_s=deadline_s,
     )  # fmt: skip
-    return await _answer(core, wish, ready, speech)
+    answer = await unless_gone(request, _answer(core, wish, ready, speech))
+    return answer or Response(status_code=CLIENT_GONE)
 
 
 async def _answer(core: Core, wish: SpeechRequest, ready: Prepared, speech: Speech) -> Response:
@@ -95,10 +99,7 @@ async def _answer(core: Core, wish: SpeechRequest, ready: Prepared, speech: Spee
         sound = with_true_size(sound) if wish.response_format == "wav" else sound
         core.metrics.spoken(speech, time.perf_counter() - started)
         return Response(sound, media_type=media, headers=_facts(ready, speech, time.perf_counter() - started))
-    try:
-        first = await anext(body)  # an error up to here still has its own status
-    except StopAsyncIteration:
-        first = b""
+    first = await anext(body, b"")  # an error up to here still has its own status
     core.metrics.first_sound(time.perf_counter() - started)
     headers = _facts(ready, speech)
 

@@ -30,11 +30,12 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
     401: {"model": ErrorBody, "description": "The token is missing or wrong."},
     403: {"model": ErrorBody, "description": "Another host or site."},
     404: {"model": ErrorBody, "description": "There is no such thing."},
+    408: {"model": ErrorBody, "description": "The body did not come."},
     409: {"model": ErrorBody, "description": "Not in this state."},
     413: {"model": ErrorBody, "description": "The body is too large."},
     429: {"model": ErrorBody, "description": "The queue is full; see Retry-After."},
     500: {"model": ErrorBody, "description": "The engine failed."},
-    503: {"model": ErrorBody, "description": "A model or the machine is not ready for it."},
+    503: {"model": ErrorBody, "description": "A model or the machine is not ready for it, or too much is under way."},
     504: {"model": ErrorBody, "description": "Not done in the time allowed."},
 }
 
@@ -77,7 +78,9 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def _http(_: Request, error: HTTPException) -> JSONResponse:
-        code = {404: "not-found", 405: "method-not-allowed", 413: "too-large"}.get(error.status_code, "http")
+        code = {404: "not-found", 405: "method-not-allowed", 408: "body-late", 413: "too-large"}.get(
+            error.status_code, "http"
+        )
         body = error_body(str(error.detail), code, "invalid_request_error")
         return JSONResponse(body, error.status_code, error.headers)
 

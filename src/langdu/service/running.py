@@ -15,22 +15,22 @@ import uvicorn
 
 from langdu.errors import SettingError
 from langdu.service.app import create_app
+from langdu.service.connections import Connection, more_files
 from langdu.service.guard import Policy
 from langdu.service.hub import Limits
 
 LOG_BYTES, LOG_FILES = 5 << 20, 5
-CONNECTIONS = 400
-"""Above this uvicorn answers 503 at once, which keeps memory bounded."""
 
 
 def serve(policy: Policy, limits: Limits, port: int, *, open_page: bool = False, log_folder: str | None = None) -> None:
     """Serve until SIGINT or SIGTERM. Raises SettingError when the address is taken."""
     _log_to(log_folder)
+    more_files()
     listener = _listen(policy.host, port)
     host = f"[{policy.host}]" if ":" in policy.host else policy.host
     url = f"http://{host}:{listener.getsockname()[1]}"
     config = uvicorn.Config(
-        create_app(policy, limits), log_config=None, access_log=False, limit_concurrency=CONNECTIONS,
+        create_app(policy, limits), http=Connection, log_config=None, access_log=False, backlog=1024,
         timeout_graceful_shutdown=10, timeout_keep_alive=15, server_header=False,
     )  # fmt: skip
     server = _Server(config, url, open_page=open_page)

@@ -6,12 +6,15 @@ import asyncio
 import base64
 import json
 import struct
-from collections.abc import AsyncGenerator, AsyncIterator
-from typing import Any
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
+from typing import Any, TypeVar
+
+from fastapi import Request
 
 from langdu.audio.encode import StreamEncoder
 from langdu.engines.base import Audio
 
+T = TypeVar("T")
 MEDIA = {
     "mp3": "audio/mpeg", "opus": "audio/ogg", "aac": "audio/aac", "flac": "audio/flac", "wav": "audio/wav",
     "pcm": "audio/pcm",
@@ -27,6 +30,26 @@ async def encoded(blocks: AsyncIterator[tuple[Audio, int]], format: str) -> Asyn
             yield piece
     if encoder is not None and (rest := await asyncio.to_thread(encoder.finish)):
         yield rest
+
+
+async def unless_gone(request: Request, work: Coroutine[Any, Any, T]) -> T | None:
+    """The result of `work`, or None when the client hung up meanwhile: the work is then cancelled.
+
+    The framework itself notices a client that is gone only once an answer is being sent.
+    """
+    task, gone = asyncio.ensure_future(work), asyncio.ensure_future(_hung_up(request))
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        return await task if task.done() else None
+    finally:
+        for ours in (task, gone):
+            ours.cancel()
+        await asyncio.wait({task, gone})
+
+
+async def _hung_up(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def with_true_size(wav: bytes) -> bytes:
