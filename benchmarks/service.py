@@ -72,7 +72,7 @@ class Part:
 
 
 def first(small: bool) -> Part:
-    repeats = 6 if small else 25
+    repeats = 3 if small else 12
     reference = Reference("kokoro", VOICE)
     times: dict[str, list[float]] = collections.defaultdict(list)
     with Service() as service, service.client() as client:
@@ -103,7 +103,7 @@ def _first_byte(client: httpx.Client, text: str) -> float:
 
 def three(small: bool) -> Part:
     article = (ROOT / "examples" / "long.zh.txt").read_text(encoding="utf-8").split("\n\n")
-    texts = [paragraph[:120] if small else paragraph for paragraph in article[:3]]
+    texts = [paragraph[:80] if small else paragraph for paragraph in article[:3]]
     with Service() as service:
         service.warm(VOICE)
         alone = []
