@@ -4,15 +4,19 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 import soundfile
 
-from langdu.service.jobs import JobStore
+from langdu.engines.tone import RATE_HZ, describe, tone
+from langdu.service.job_book import book_of
+from langdu.service.jobs import JobStore, JobWish
 from langdu.service.problems import Conflict, NotFound
-from langdu.synthesis.model import Chunk, Plan
+from langdu.synthesis.model import Chunk, Take
 from langdu.synthesis.runner import EngineSpec
 from langdu.voices.persona import BuiltinPersona
 
@@ -36,9 +40,34 @@ def ended(client: httpx.Client, job: str) -> dict[str, object]:
     raise AssertionError("the job did not end")
 
 
-def plan(chunks: int) -> Plan:
-    persona = BuiltinPersona(name="tone", voice="tone")
-    return Plan(tuple(Chunk(i, 0, i + 1, f"第{i}段", "zh", persona, 0.1) for i in range(chunks)))
+PERSONA = BuiltinPersona(name="tone", voice="tone")
+
+
+def chunks(count: int) -> list[Chunk]:
+    return [Chunk(at, 0, at + 1, f"第{at}段", "zh", PERSONA, 0.1, key=f"key {at}") for at in range(count)]
+
+
+def added(store: JobStore, count: int = 1, **wish: Any) -> str:
+    job, _ = store.new_folder()
+    store.add(job, JobWish("text.txt", format="wav", **wish), "", chunks(count))
+    return job
+
+
+def said(store: JobStore, job: str, index: int, *, fault: bool = False, seed: int = 0) -> None:
+    """A take of a chunk, judged, as the runner would have left it."""
+    engine = describe(EngineSpec("tone"))
+    kept = store.takes.add(Take(f"key {index}", tone("好", seed), RATE_HZ, seed, 0.1, "ended", 0, engine))
+    findings = [{"name": "words", "level": "fault", "message": "Other words."}] if fault else []
+    verdict = {"outcome": "fault" if fault else "pass", "findings": findings, "heard": "好", "cer": 0.0, "by": "x/1"}
+    store.takes.judged(kept.id, verdict, (float(fault),))
+    store.made(job, f"1.{index + 1}", store.takes.get(kept.id))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[JobStore]:
+    found = JobStore(tmp_path, tmp_path / "takes")
+    yield found
+    found.close()
 
 
 def test_a_document_becomes_one_file(client: httpx.Client, tmp_path: Path) -> None:
@@ -69,7 +98,40 @@ def test_one_chunk_is_heard_and_said_again(client: httpx.Client) -> None:
     assert client.get(f"/v1/jobs/{job}/chunks/1/audio").content != before
 
 
-def test_a_deleted_job_is_gone_with_its_sound(client: httpx.Client, service: Running) -> None:
+def test_the_same_words_are_not_said_twice(client: httpx.Client, service: Running) -> None:
+    text = "这句话在两个任务里都有。\n\n"
+    ended(client, make(client, input=text + "只有前一个任务有这句。"))
+    takes = service.app.state.jobs.takes.size()[0]
+    ended(client, make(client, input=text + "只有后一个任务有这句。"))
+    assert service.app.state.jobs.takes.size()[0] == takes + 1
+
+
+def test_roles_and_reading_are_as_in_a_book(client: httpx.Client) -> None:
+    reading = {"dialogue": True, "lexicon": {"重庆": "从庆"}}
+    job = make(client, input="甲：重庆到了。\n\n乙：好。", roles={"甲": "tone", "乙": "tone"}, reading=reading)
+    assert [item["text"] for item in ended(client, job)["items"]] == ["从庆到了。", "好。"]  # type: ignore[index]
+    answer = client.post("/v1/jobs", json={"input": "丙：好。", "voice": "tone", "reading": {"dialogue": True}})
+    assert answer.status_code == 400
+    assert "丙" in answer.json()["error"]["message"]
+
+
+def test_subtitles_and_a_report_lie_beside_the_sound(client: httpx.Client) -> None:
+    job = make(client)
+    ended(client, job)
+    assert "今天天气很好" in client.get(f"/v1/jobs/{job}/srt").text
+    assert client.get(f"/v1/jobs/{job}/vtt").text.startswith("WEBVTT")
+    assert "<svg" in client.get(f"/v1/jobs/{job}/report").text
+
+
+def test_a_job_that_is_stopped_goes_on_when_it_is_resumed(client: httpx.Client) -> None:
+    job = make(client, input="\n\n".join(f"这是第{number}个很长很长的段落。" * 8 for number in range(60)))
+    assert client.post(f"/v1/jobs/{job}/cancel").json()["state"] == "cancelled"
+    assert client.post(f"/v1/jobs/{job}/cancel").status_code == 409
+    assert client.post(f"/v1/jobs/{job}/resume").status_code == 200
+    assert ended(client, job)["state"] == "done"
+
+
+def test_a_deleted_job_is_gone_with_its_files(client: httpx.Client, service: Running) -> None:
     job = make(client)
     ended(client, job)
     folder = service.app.state.jobs.folder_of(job)
@@ -100,96 +162,130 @@ def test_an_unknown_job_is_not_found(client: httpx.Client, job: str) -> None:
         assert client.get(f"/v1/jobs/{path}").status_code in (400, 404)
 
 
-def test_a_text_with_nothing_to_say_makes_no_job(client: httpx.Client) -> None:
-    assert client.post("/v1/jobs", json={"input": "。。。", "voice": "tone"}).status_code == 400
+@pytest.mark.parametrize(
+    "wish",
+    [{"input": "。。。"}, {"voice": "nobody"}, {"reading": {"x": 1}}, {"roles": {"": "tone"}}, {"loudness": "acx"}],
+)
+def test_a_wish_that_cannot_be_done_makes_no_job(
+    client: httpx.Client, service: Running, wish: dict[str, object]
+) -> None:
+    before = sorted((service.app.state.jobs.folder / "jobs").glob("*"))
+    assert client.post("/v1/jobs", json={"input": "你好。", "voice": "tone", **wish}).status_code == 400
+    assert sorted((service.app.state.jobs.folder / "jobs").glob("*")) == before
+
+
+def test_a_document_takes_the_same_options(client: httpx.Client) -> None:
+    form = {"voice": "tone", "verify": "false", "options": json.dumps({"reading": {"lexicon": {"重庆": "从庆"}}})}
+    answer = client.post("/v1/jobs/document", files={"file": ("x.txt", "重庆到了。".encode())}, data=form)
+    assert answer.status_code == 201, answer.text
+    assert ended(client, answer.json()["id"])["items"][0]["text"] == "从庆到了。"  # type: ignore[index]
+    for wrong in ("[]", "{", '{"x": 1}', '{"speed": 99}'):
+        answer = client.post("/v1/jobs/document", files={"file": ("x.txt", b"x")}, data={"options": wrong})
+        assert answer.status_code == 400, wrong
 
 
 def test_what_was_running_is_queued_after_a_restart(tmp_path: Path) -> None:
-    store = JobStore(tmp_path)
-    job = store.add(plan(3), EngineSpec("tone"), title="", format="wav", verify=False)
+    store = JobStore(tmp_path, tmp_path / "takes")
+    job = added(store, 3)
     store.set_state(job, "running")
-    store.made(job, 0, attempt=1, file="0.wav", verdict="pass", heard="", cer=0.0, audio_seconds=1, seconds=1)
+    said(store, job, 0)
     store.close()
-    again = JobStore(tmp_path)
+    again = JobStore(tmp_path, tmp_path / "takes")
     assert again.next_queued() == job
-    assert again.unmade(job) == [(1, 1), (2, 1)]
+    assert again.get(job).made == 1
     again.close()
 
 
-def test_a_chunk_comes_back_from_disk_as_it_was(tmp_path: Path) -> None:
-    store = JobStore(tmp_path)
-    made = plan(2)
-    job = store.add(made, EngineSpec("tone", options={"slots": 2}), title="", format="wav", verify=False)
-    assert store.plan(job) == (EngineSpec("tone", options={"slots": 2}), made.chunks)
-    store.close()
+def test_a_wish_comes_back_from_disk_as_it_was(store: JobStore) -> None:
+    job = added(store, roles={"旁白": "tone"}, script={"lexicon": {"重庆": "从庆"}}, engine_options={"slots": 2})
+    assert store.wish(job) == JobWish(
+        "text.txt",
+        roles={"旁白": "tone"},
+        format="wav",
+        script={"lexicon": {"重庆": "从庆"}},
+        engine_options={"slots": 2},
+    )
 
 
-def test_a_fault_stays_until_a_person_accepts_it(tmp_path: Path) -> None:
-    store = JobStore(tmp_path)
-    job = store.add(plan(1), EngineSpec("tone"), title="", format="wav", verify=True)
-    store.made(job, 0, attempt=1, file="0.wav", verdict="fault", heard="x", cer=1.0, audio_seconds=1, seconds=1)
-    store.finish(job, audio_seconds=1)
+def test_a_fault_stays_until_a_person_accepts_it(store: JobStore) -> None:
+    job = added(store)
+    said(store, job, 0, fault=True)
+    store.finish(job, seconds=1, audio_seconds=1, problems=())
     assert store.get(job).state == "faulty"
+    assert store.chunks(job)[0].faults == ("Other words.",)
     store.accept(job, 0)
     assert store.get(job).state == "done"
-    store.close()
+    assert store.takes.choice("key 0").state == "accepted"  # type: ignore[union-attr]
 
 
-def test_only_what_can_be_done_in_a_state_is_done(tmp_path: Path) -> None:
-    store = JobStore(tmp_path)
-    job = store.add(plan(1), EngineSpec("tone"), title="", format="wav", verify=False)
+def test_what_another_program_chose_is_taken_over(store: JobStore) -> None:
+    """`langdu takes accept` changes the take of a key; the job that uses the key shows it."""
+    job = added(store)
+    said(store, job, 0, fault=True)
+    store.finish(job, seconds=1, audio_seconds=1, problems=())
+    store.takes.accept(store.takes.of("key 0")[0].id)
+    store.refresh(job)
+    assert store.get(job).state == "done"
+    assert store.chunks(job)[0].accepted
+
+
+def test_a_book_that_is_read_otherwise_now_gets_its_new_chunks(store: JobStore) -> None:
+    job = added(store, 2)
+    said(store, job, 0)
+    store.replan(job, chunks(2))
+    assert store.get(job).made == 1
+    store.replan(job, chunks(3))
+    assert (store.get(job).chunks, store.get(job).made) == (3, 0)
+
+
+def test_only_what_can_be_done_in_a_state_is_done(store: JobStore) -> None:
+    job = added(store)
     for wrong in (lambda: store.resume(job), lambda: store.accept(job, 0), lambda: store.result(job)):
         with pytest.raises(Conflict):
             wrong()
     with pytest.raises(NotFound):
         store.chunk(job, 1)
-    store.close()
 
 
 def test_a_job_survives_kill_9(tmp_path: Path) -> None:
     """The process is killed in the middle of a job; the next one says only what was missing."""
     environment = {**os.environ, "LANGDU_DATA_DIR": str(tmp_path)}
-    store = JobStore(tmp_path / "service")
-    spec = EngineSpec("tone", options={"delay_s": 0.05})
-    job = store.add(plan(12), spec, title="书", format="wav", verify=False)
-    store.close()
-    first = _serve(environment)
+    store = JobStore(tmp_path / "service", tmp_path / "takes")
+    job, folder = store.new_folder()
+    lines = [f"{number}号先生在第{number}天说了一句很短的话。" for number in range(12)]
+    (folder / "text.txt").write_text("\n\n".join(lines), encoding="utf-8")
+    wish = JobWish("text.txt", voice="tone", format="wav", verify=False, engine_options={"delay_s": 0.03})
+    store.add(job, wish, "书", book_of(folder, wish).chunks)
+    assert store.get(job).chunks == 12
+    first = serve(environment)
     try:
-        _until(tmp_path, job, lambda made: made >= 3)
+        until(lambda: store.takes.size()[0] >= 3)
         os.kill(first.pid, signal.SIGKILL)
     finally:
         first.kill()
         first.communicate()
-    files = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "service/jobs" / job).glob("*.wav")}
-    assert 3 <= len(files) < 12
-    second = _serve(environment)
+    before = {kept.id for row in book_of(folder, wish).chunks for kept in store.takes.of(row.key)}
+    assert 3 <= len(before) < 12
+    second = serve(environment)
     try:
-        _until(tmp_path, job, lambda made: made == 12, state="done")
+        until(lambda: store.get(job).state == "done")
     finally:
         second.terminate()
         second.communicate(timeout=30)
-    after = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "service/jobs" / job).glob("0*.wav")}
-    kept = {name for name in files if after[name] == files[name]}
-    assert len(kept) >= len(files) - 1  # a file whose row was not written yet is made again
-    assert (tmp_path / "service/jobs" / job / "result.wav").is_file()
+    takes = [store.takes.of(chunk.key) for chunk in book_of(folder, wish).chunks]
+    assert [len(found) for found in takes] == [1] * 12  # nothing was said twice
+    assert before < {found[0].id for found in takes}
+    assert store.result(job).is_file()
+    store.close()
 
 
-def _serve(environment: dict[str, str]) -> subprocess.Popen[bytes]:
+def serve(environment: dict[str, str]) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "langdu", "serve", "--port", "0", "--workers", "1"]
     return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
 
 
-def _until(folder: Path, job: str, enough: object, *, state: str = "") -> None:
-    import sqlite3
-
-    assert callable(enough)
+def until(enough: Callable[[], bool]) -> None:
     end = time.monotonic() + 60
-    while time.monotonic() < end:
-        db = sqlite3.connect(folder / "service/jobs.sqlite")
-        made = db.execute("SELECT SUM(file != '') FROM chunks WHERE job = ?", (job,)).fetchone()[0]
-        found = db.execute("SELECT state FROM jobs WHERE id = ?", (job,)).fetchone()[0]
-        db.close()
-        if enough(made) and state in ("", found):
-            return
+    while not enough():
+        assert time.monotonic() < end, "the job did not get so far"
         time.sleep(0.05)
-    raise AssertionError("the job did not get so far")

@@ -21,8 +21,8 @@ from langdu.service.jobs import JobStore
 from langdu.service.mcp import mount_mcp
 from langdu.settings import settings
 
-UPLOADS = ("/v1/audio/transcriptions", "/v1/audio/voices", "/v1/audio/voices/check", "/v1/jobs/document")
-"""Routes that take files, and so larger bodies."""
+UPLOADS = ("/v1/audio/transcriptions", "/v1/audio/voices", "/v1/audio/voices/check", "/v1/jobs", "/v1/jobs/document")
+"""Routes that take files or books, and so larger bodies."""
 
 
 class Health(BaseModel):
@@ -46,15 +46,20 @@ class Status(BaseModel):
 def create_app(
     policy: Policy | None = None, limits: Limits | None = None, *, folder: Path | None = None, mcp: bool = True
 ) -> FastAPI:
-    """A service. `folder` keeps its jobs; default below the data folder. Nothing is loaded until it is asked for."""
+    """A service. Nothing is loaded until it is asked for.
+
+    `folder` keeps its jobs and their takes; by default jobs lie below the data folder, and takes with those of all
+    books.
+    """
     policy = policy or Policy()
+    takes = settings().takes_dir if folder is None else folder / "takes"
     folder = folder or settings().data_dir / "service"
 
     @contextlib.asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
         hub = Hub(limits)
         app.state.core = core = Core(hub)
-        app.state.jobs = store = JobStore(folder)
+        app.state.jobs = store = JobStore(folder, takes)
         app.state.runner = runner = JobRunner(core, store)
         runner.start()
         try:

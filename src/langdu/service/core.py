@@ -17,7 +17,10 @@ from langdu.service.metrics import Metrics
 from langdu.settings import settings
 
 if TYPE_CHECKING:
-    from langdu.quality.transcript import Checker, Heard
+    from langdu.quality.transcript import Checker, Heard, Word
+    from langdu.quality.verdict import Verdict
+    from langdu.synthesis.making import Ear
+    from langdu.synthesis.model import Chunk, Take
 
 INPUT_CHARS = 50_000
 DEADLINE_S = 300.0
@@ -33,6 +36,7 @@ class Core:
         self.metrics = Metrics(hub)
         self.checker_model = settings().checker
         self._checker: Checker | None = None
+        self._judge: Ear | None = None
         self._ear = asyncio.Lock()
 
     @staticmethod
@@ -56,6 +60,21 @@ class Core:
             if self._checker is None:
                 self._checker = Checker(self.checker_model)
             yield self._checker
+
+    @property
+    def judge_name(self) -> str:
+        """Under which verdicts are kept; see synthesis.making.Judge."""
+        from langdu.synthesis.making import judge_name
+
+        return judge_name(self.checker_model)
+
+    async def judge(self, chunk: Chunk, take: Take) -> tuple[Verdict, tuple[Word, ...]]:
+        from langdu.synthesis.making import Ear
+
+        async with self.ear() as checker:
+            if self._judge is None:
+                self._judge = Ear(self.checker_model, checker=checker)
+            return await asyncio.to_thread(self._judge, chunk, take)
 
     async def hear(self, audio: Audio, sample_rate_hz: int, language: str | None) -> Heard:
         async with self.ear() as checker:

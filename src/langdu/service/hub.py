@@ -110,6 +110,12 @@ class Hub:
         """The engine's description, if it was ever loaded here."""
         return self._infos.get(_key(spec))
 
+    def resident(self, spec: EngineSpec) -> tuple[int, float]:
+        """How many workers there are for this engine, and their memory in MB."""
+        with self._wake:
+            found = [_rss_mb(seat.worker.pid) for seat in self._seats if seat.key == _key(spec)]
+        return len(found), sum(found)
+
     def status(self) -> dict[str, object]:
         with self._wake:
             return {

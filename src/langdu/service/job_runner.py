@@ -1,28 +1,30 @@
-"""Jobs being made: one at a time, in the background class of the queue, so that short requests pass them."""
+"""Jobs being made: one at a time, each a book in a thread of its own, its chunks said by the hub's workers."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging
-from dataclasses import replace
-from pathlib import Path
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
 
-from langdu.audio.encode import Writer, write
-from langdu.audio.join import Joiner
-from langdu.audio.read import read
-from langdu.engines.base import Piece
-from langdu.errors import LangduError
-from langdu.quality.verdict import Verdict, better, judge, seed_for
+from langdu.errors import Cancelled, LangduError
+from langdu.quality.transcript import Word
+from langdu.quality.verdict import Verdict
 from langdu.service.core import Core
+from langdu.service.hub_runner import HubRunner
+from langdu.service.job_book import book_of
 from langdu.service.jobs import JobStore
 from langdu.service.problems import NotFound
-from langdu.service.speech import Speech
-from langdu.settings import settings
+from langdu.synthesis.book import Book
 from langdu.synthesis.model import Chunk, Take
-from langdu.synthesis.runner import EngineSpec
+from langdu.synthesis.redo import say_again
+from langdu.synthesis.runner import EngineSpec, Runner
 
 log = logging.getLogger("langdu.jobs")
+TELL_S = 0.1
+"""Watchers are told of the chunks of a job at most so often."""
 
 
 class JobRunner:
@@ -31,20 +33,33 @@ class JobRunner:
         self._wake = asyncio.Event()
         self._change = asyncio.Condition()
         self._task: asyncio.Task[None] | None = None
-        self._current: tuple[str, asyncio.Task[None]] | None = None
+        self._making: _Making | None = None
+        self._books: dict[str, Book] = {}
+        self._ending = False
 
     def start(self) -> None:
         self._task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
         """Stop in mid-chunk; the job stays `running` on disk and goes on at the next start."""
+        self._ending = True
         if self._task is not None:
+            if self._making is not None:
+                self._making.stop()
+                await self._making.ended.wait()
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
 
-    def wake(self) -> None:
+    def wake(self, job: str = "", book: Book | None = None) -> None:
+        """There is work. `book`: what was read and planned when the job was made, to spare doing so again."""
+        if book is not None:
+            self._books[job] = book
         self._wake.set()
+
+    def left_s(self, job: str) -> float | None:
+        """Seconds a job will still take; None where that is not known."""
+        return self._making.left_s if self._making is not None and self._making.job == job else None
 
     async def changed(self, timeout_s: float) -> None:
         """Wait until any job changes, or so long."""
@@ -54,11 +69,10 @@ class JobRunner:
 
     async def abort(self, job: str) -> None:
         """Stop working on this job, now."""
-        if self._current is not None and self._current[0] == job:
-            task = self._current[1]
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await asyncio.wait([task])
+        self._books.pop(job, None)
+        if self._making is not None and self._making.job == job:
+            self._making.stop()
+            await self._making.ended.wait()
 
     async def tell(self) -> None:
         async with self._change:
@@ -72,78 +86,99 @@ class JobRunner:
                 await self._wake.wait()
                 continue
             self.store.set_state(job, "running")
-            task = asyncio.create_task(self._make(job))
-            self._current = (job, task)
+            making = self._making = _Making(self._core, self.store, job, self._books.pop(job, None), self.tell)
             try:
-                await asyncio.wait([task])
+                await asyncio.to_thread(making.run)
+            except (Cancelled, NotFound):  # its state on disk says what becomes of it
+                pass
+            except LangduError as error:
+                self.store.set_state(job, "failed", error=str(error))
+            except Exception as error:
+                log.exception("job %s failed", job)
+                self.store.set_state(job, "failed", error=f"{type(error).__name__}: {error}")
             finally:
-                task.cancel()
-                self._current = None
-            if not task.cancelled() and (error := task.exception()) is not None and not isinstance(error, NotFound):
-                if not isinstance(error, LangduError):
-                    log.error("job %s failed", job, exc_info=error)
-                message = str(error) if isinstance(error, LangduError) else f"{type(error).__name__}: {error}"
-                self.store.set_state(job, "failed", error=message)
+                self._making = None
+                making.ended.set()
             await self.tell()
+            if self._ending:
+                return
 
-    async def _make(self, job: str) -> None:
-        spec, chunks = self.store.plan(job)
-        verify = self.store.get(job).verify
-        folder = self.store.folder_of(job)
-        folder.mkdir(parents=True, exist_ok=True)
-        wanted = self.store.unmade(job)
-        while wanted:
-            picked = tuple(chunks[index] for index, _ in wanted)
-            seeds = tuple(seed_for(attempt, 0) for _, attempt in wanted)
-            speech = Speech(self._core.hub, spec, picked, client=f"job:{job}", seeds=seeds, background=True)
-            async with contextlib.aclosing(speech.parts()) as parts:
-                async for place, take in parts:
-                    assert not isinstance(take, Piece)
-                    index, attempt = wanted[place]
-                    await self._keep(job, spec, chunks[index], replace(take, attempt=attempt), folder, verify=verify)
-            wanted = self.store.unmade(job)  # a redo may have come in meanwhile
-        seconds = await asyncio.to_thread(self._render, job, chunks)
-        self.store.finish(job, audio_seconds=seconds)
 
-    async def _keep(self, job: str, spec: EngineSpec, chunk: Chunk, take: Take, folder: Path, *, verify: bool) -> None:
-        """Judge a take; a fault is said again with new seeds where that can help, and the best one is kept."""
-        verdict = await self._judge(chunk, take) if verify else None
-        seconds, last = take.seconds, take.attempt
-        again = 0 if take.engine.deterministic or take.engine.engine == "kokoro" else settings().max_retries
-        while verdict is not None and verdict.outcome == "fault" and again:
-            again, last = again - 1, last + 1
-            seeds = (seed_for(last, 0),)
-            speech = Speech(self._core.hub, spec, (chunk,), client=f"job:{job}", seeds=seeds, background=True)
-            async with contextlib.aclosing(speech.parts()) as parts:
-                async for _, other in parts:
-                    assert isinstance(other, Take)
-                    seconds += other.seconds
-                    found = await self._judge(chunk, replace(other, attempt=last))
-                    if better(verdict, found) is found:
-                        take, verdict = replace(other, attempt=last), found
-        name = f"{chunk.index:05d}.{last}.wav"
-        await asyncio.to_thread(write, folder / name, [take.audio], take.sample_rate_hz)
-        self.store.made(
-            job, chunk.index, attempt=last, file=name, verdict=verdict.outcome if verdict else "unheard",
-            heard=verdict.heard.text if verdict and verdict.heard else "",
-            faults=[finding.message for finding in verdict.findings] if verdict else [],
-            cer=round(verdict.comparison.cer, 4) if verdict and verdict.comparison else None,
-            audio_seconds=take.audio_seconds, seconds=seconds,
-        )  # fmt: skip
-        await self.tell()
+class _Making:
+    """One run of a job. `run` belongs in a thread; the rest is for the event loop."""
 
-    async def _judge(self, chunk: Chunk, take: Take) -> Verdict:
-        async with self._core.ear() as checker:
-            return await asyncio.to_thread(judge, chunk, take, checker=checker)
+    def __init__(
+        self, core: Core, store: JobStore, job: str, book: Book | None, tell: Callable[[], Awaitable[None]]
+    ) -> None:
+        self.job, self.stopped, self.ended = job, False, asyncio.Event()
+        self.left_s: float | None = None
+        self._core, self._store, self._book, self._changed = core, store, book, tell
+        self._loop = asyncio.get_running_loop()
+        self._telling = False
+        self._runners: list[HubRunner] = []
+        self._keys: dict[str, str] = {}
 
-    def _render(self, job: str, chunks: tuple[Chunk, ...]) -> float:
-        """All chunks joined into the result; returns its seconds. One chunk is in memory at a time."""
-        target = self.store.folder_of(job) / f"result.{self.store.get(job).format}"
-        first, rate_hz = read(self.store.sound(job, 0))
-        joiner = Joiner(rate_hz)
-        with Writer(target, rate_hz) as writer:
-            for chunk in chunks:
-                audio = first if chunk.index == 0 else read(self.store.sound(job, chunk.index))[0]
-                for block in joiner.add(audio, chunk.pause_after_s):
-                    writer.write(block)
-        return joiner.samples / rate_hz
+    def stop(self) -> None:
+        self.stopped = True
+        for runner in self._runners:
+            runner.close()
+
+    def run(self) -> None:
+        started = time.perf_counter()
+        wish = self._store.wish(self.job)
+        book = self._book or book_of(self._store.folder_of(self.job), wish)
+        self._store.replan(self.job, book.chunks)
+        self._keys = {chunk.name: chunk.key for chunk in book.chunks}
+        judge = _Judge(self._core, self._loop) if wish.verify else None
+
+        def runner_for(spec: EngineSpec, chunks: list[Chunk]) -> Runner:
+            info = book.casting.infos[chunks[0].persona.content_hash()]
+            runner = HubRunner(self._core.hub, spec, info, client=f"job:{self.job}")
+            self._runners.append(runner)
+            if self.stopped:
+                runner.close()
+            return runner
+
+        again = set(self._store.wanted_again(self.job))
+        for chunk in book.chunks:
+            if chunk.name in again:
+                kept, _ = say_again(chunk, self._store.takes, runner_for(book.casting.spec_of(chunk), [chunk]), judge)
+                self._store.said_again(self.job, chunk.name)
+                self._store.made(self.job, chunk.name, self._store.takes.choice(chunk.key) or kept)
+                self._tell()
+        made = book.make(
+            self._event, store=self._store.takes, judge=judge, runner_for=runner_for, stopped=lambda: self.stopped
+        )
+        seconds = time.perf_counter() - started
+        self._store.finish(self.job, seconds=seconds, audio_seconds=made.audio_seconds, problems=made.problems)
+
+    def _event(self, event: dict[str, Any]) -> None:
+        """From the book's threads."""
+        if event["event"] == "chunk":
+            self.left_s = event["left_s"]
+        if event["event"] in ("chunk", "take"):
+            kept = self._store.takes.choice(self._keys[event["chunk"]])
+            if kept is not None:
+                self._store.made(self.job, event["chunk"], kept)
+            self._tell()
+
+    def _tell(self) -> None:
+        if not self._telling:
+            self._telling = True
+            asyncio.run_coroutine_threadsafe(self._tell_soon(), self._loop)
+
+    async def _tell_soon(self) -> None:
+        await asyncio.sleep(TELL_S)
+        self._telling = False
+        await self._changed()
+
+
+class _Judge:
+    """The service's one checker as a book's judge; it waits its turn among those who have something to hear."""
+
+    def __init__(self, core: Core, loop: asyncio.AbstractEventLoop) -> None:
+        self._core, self._loop = core, loop
+        self.name = core.judge_name
+
+    def __call__(self, chunk: Chunk, take: Take) -> tuple[Verdict, tuple[Word, ...]]:
+        return asyncio.run_coroutine_threadsafe(self._core.judge(chunk, take), self._loop).result()

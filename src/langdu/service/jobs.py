@@ -1,7 +1,8 @@
-"""Jobs on disk: one SQLite file and a folder of sound for each job; both survive kill -9.
+"""Jobs on disk: what is wanted, how far it is, and a folder for each with its source and its files.
 
-A job is planned once, when it is made; what is stored are its chunks, so a restart needs no text front end and
-says only chunks that have no sound yet. Sound is written and renamed before its row says that it exists.
+A job is a book: its sound lies in the store of takes, under keys that say what made it, so nothing is said twice
+and `langdu takes` sees the same takes. What is kept of each chunk here is what the studio shows. Both outlive
+kill -9: a take is on disk before its row is, and the next process says only what has none.
 """
 
 from __future__ import annotations
@@ -13,14 +14,13 @@ import threading
 import time
 import uuid
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from langdu.service.problems import Conflict, NotFound
-from langdu.synthesis.model import Chunk, Plan
-from langdu.synthesis.runner import EngineSpec
-from langdu.voices.persona import PERSONA
+from langdu.synthesis.model import Chunk
+from langdu.synthesis.takes import Kept, TakeStore
 
 State = Literal["queued", "running", "done", "faulty", "failed", "cancelled"]
 """faulty: made, but chunks have faults that nobody accepted yet."""
@@ -29,16 +29,35 @@ FINAL = ("done", "faulty", "failed", "cancelled")
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS jobs (
   id TEXT PRIMARY KEY, created REAL NOT NULL, title TEXT NOT NULL, state TEXT NOT NULL, error TEXT NOT NULL DEFAULT '',
-  spec TEXT NOT NULL, format TEXT NOT NULL, verify INTEGER NOT NULL, seconds REAL NOT NULL DEFAULT 0,
-  audio_seconds REAL NOT NULL DEFAULT 0);
+  wish TEXT NOT NULL, seconds REAL NOT NULL DEFAULT 0, audio_seconds REAL NOT NULL DEFAULT 0,
+  problems TEXT NOT NULL DEFAULT '[]');
 CREATE TABLE IF NOT EXISTS chunks (
-  job TEXT NOT NULL REFERENCES jobs(id) ON DELETE CASCADE, idx INTEGER NOT NULL, name TEXT NOT NULL,
-  chunk TEXT NOT NULL, attempt INTEGER NOT NULL DEFAULT 0, file TEXT NOT NULL DEFAULT '',
-  verdict TEXT NOT NULL DEFAULT 'waiting', heard TEXT NOT NULL DEFAULT '', cer REAL,
-  faults TEXT NOT NULL DEFAULT '[]',
-  accepted INTEGER NOT NULL DEFAULT 0,
-  audio_seconds REAL NOT NULL DEFAULT 0, seconds REAL NOT NULL DEFAULT 0, PRIMARY KEY (job, idx));
+  job TEXT NOT NULL REFERENCES jobs(id) ON DELETE CASCADE, idx INTEGER NOT NULL, name TEXT NOT NULL, key TEXT NOT NULL,
+  text TEXT NOT NULL, voice TEXT NOT NULL, language TEXT NOT NULL,
+  take INTEGER NOT NULL DEFAULT 0, attempt INTEGER NOT NULL DEFAULT 0, redo INTEGER NOT NULL DEFAULT 0,
+  verdict TEXT NOT NULL DEFAULT 'waiting', heard TEXT NOT NULL DEFAULT '', cer REAL, faults TEXT NOT NULL DEFAULT '[]',
+  accepted INTEGER NOT NULL DEFAULT 0, audio_seconds REAL NOT NULL DEFAULT 0, PRIMARY KEY (job, idx));
 """
+
+
+@dataclass(frozen=True, slots=True)
+class JobWish:
+    """What a client wants made; kept as JSON, so names, numbers and texts only."""
+
+    source: str
+    """Name of the text or document in the job's folder; its suffix is one of those we read."""
+    title: str = ""
+    voice: str | None = None
+    roles: dict[str, str] = field(default_factory=dict)
+    language: str | None = None
+    format: str = "mp3"
+    speed: float = 1.0
+    verify: bool = True
+    loudness: str = "podcast"
+    script: dict[str, Any] = field(default_factory=dict)
+    """Fields of ScriptOptions; `lexicon` as a table of words."""
+    engine_options: dict[str, str | int | float | bool] = field(default_factory=dict)
+    """Not offered over HTTP."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +74,10 @@ class JobRow:
     faults: int
     """Chunks with a fault that was not accepted."""
     seconds: float
+    """From the beginning of the last run to its end."""
     audio_seconds: float
+    problems: tuple[str, ...]
+    """What the finished file is not, against its loudness profile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +99,14 @@ class ChunkRow:
 
 
 class JobStore:
-    """Thread-safe; every change is on disk when the call returns."""
+    """Thread-safe; every change is on disk when the call returns. `takes` holds the sound."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, takes: Path) -> None:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
+        self.takes = TakeStore(takes)
         self._lock = threading.RLock()
-        self._db = sqlite3.connect(folder / "jobs.sqlite", check_same_thread=False, isolation_level=None)
+        self._db = sqlite3.connect(folder / "queue.sqlite", check_same_thread=False, isolation_level=None)
         self._db.row_factory = sqlite3.Row
         for line in ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", "PRAGMA foreign_keys=ON"):
             self._db.execute(line)
@@ -94,20 +117,41 @@ class JobStore:
     def close(self) -> None:
         with self._lock:
             self._db.close()
+        self.takes.close()
 
-    def add(self, plan: Plan, spec: EngineSpec, *, title: str, format: str, verify: bool) -> str:
+    def new_folder(self) -> tuple[str, Path]:
+        """An id, and the folder where its source belongs; it is no job before `add`."""
         job = uuid.uuid4().hex
-        rows = [(job, c.index, c.name, json.dumps(_dump(c), ensure_ascii=False)) for c in plan.chunks]
+        folder = self.folder_of(job)
+        folder.mkdir(parents=True)
+        return job, folder
+
+    def add(self, job: str, wish: JobWish, title: str, chunks: Sequence[Chunk]) -> None:
         with self._lock:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.execute(
-                "INSERT INTO jobs (id, created, title, state, spec, format, verify) "
-                "VALUES (?, ?, ?, 'queued', ?, ?, ?)",
-                (job, time.time(), title, json.dumps(asdict(spec)), format, int(verify)),
+                "INSERT INTO jobs (id, created, title, state, wish) VALUES (?, ?, ?, 'queued', ?)",
+                (job, time.time(), title, json.dumps(asdict(wish), ensure_ascii=False)),
             )
-            self._db.executemany("INSERT INTO chunks (job, idx, name, chunk) VALUES (?, ?, ?, ?)", rows)
+            self._insert(job, chunks)
             self._db.execute("COMMIT")
-        return job
+
+    def _insert(self, job: str, chunks: Sequence[Chunk]) -> None:
+        self._db.executemany(
+            "INSERT INTO chunks (job, idx, name, key, text, voice, language) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [(job, at, c.name, c.key, c.text, c.persona.name, c.language) for at, c in enumerate(chunks)],
+        )
+
+    def replan(self, job: str, chunks: Sequence[Chunk]) -> None:
+        """Chunks as they are read now, where a persona, a model or a rule has changed since; unchanged ones stay."""
+        with self._lock:
+            rows = self._db.execute("SELECT key FROM chunks WHERE job = ? ORDER BY idx", (job,)).fetchall()
+            if [row["key"] for row in rows] == [chunk.key for chunk in chunks]:
+                return
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.execute("DELETE FROM chunks WHERE job = ?", (job,))
+            self._insert(job, chunks)
+            self._db.execute("COMMIT")
 
     def all(self) -> list[JobRow]:
         with self._lock:
@@ -119,31 +163,25 @@ class JobStore:
         with self._lock:
             row = self._row(job)
             made, faults, chunks = self._db.execute(
-                "SELECT SUM(file != ''), SUM(verdict = 'fault' AND NOT accepted), COUNT(*) FROM chunks WHERE job = ?",
+                "SELECT SUM(take AND NOT redo), SUM(verdict = 'fault' AND NOT accepted), COUNT(*) "
+                "FROM chunks WHERE job = ?",
                 (job,),
             ).fetchone()
+        wish = json.loads(row["wish"])
         return JobRow(
-            row["id"], row["created"], row["title"], row["state"], row["error"], row["format"], bool(row["verify"]),
-            chunks, made, faults, row["seconds"], row["audio_seconds"],
+            row["id"], row["created"], row["title"], row["state"], row["error"], wish["format"], wish["verify"],
+            chunks, made, faults, row["seconds"], row["audio_seconds"], tuple(json.loads(row["problems"])),
         )  # fmt: skip
+
+    def wish(self, job: str) -> JobWish:
+        with self._lock:
+            return JobWish(**json.loads(self._row(job)["wish"]))
 
     def chunks(self, job: str) -> list[ChunkRow]:
         with self._lock:
             self._row(job)
             rows = self._db.execute("SELECT * FROM chunks WHERE job = ? ORDER BY idx", (job,)).fetchall()
         return [_chunk_row(row) for row in rows]
-
-    def plan(self, job: str) -> tuple[EngineSpec, tuple[Chunk, ...]]:
-        with self._lock:
-            spec = json.loads(self._row(job)["spec"])
-            rows = self._db.execute("SELECT chunk FROM chunks WHERE job = ? ORDER BY idx", (job,)).fetchall()
-        return EngineSpec(**spec), tuple(_load(json.loads(row["chunk"])) for row in rows)
-
-    def unmade(self, job: str) -> list[tuple[int, int]]:
-        """(index, attempt to make) of chunks without sound."""
-        with self._lock:
-            rows = self._db.execute("SELECT idx, attempt FROM chunks WHERE job = ? AND file = '' ORDER BY idx", (job,))
-            return [(row["idx"], row["attempt"] + 1) for row in rows]
 
     def next_queued(self) -> str | None:
         with self._lock:
@@ -154,44 +192,68 @@ class JobStore:
         with self._lock:
             self._db.execute("UPDATE jobs SET state = ?, error = ? WHERE id = ?", (state, error, job))
 
-    def made(
-        self, job: str, index: int, *, attempt: int, file: str, verdict: str, heard: str, cer: float | None,
-        faults: Sequence[str] = (), audio_seconds: float, seconds: float,
-    ) -> None:  # fmt: skip
-        """A chunk has sound. Without effect when the job was deleted meanwhile."""
-        noticed = json.dumps(faults, ensure_ascii=False)
+    def made(self, job: str, name: str, kept: Kept) -> None:
+        """The take that a chunk uses from now on. Without effect when the job was deleted meanwhile."""
+        verdict = kept.verdict or {}
+        faults = [finding["message"] for finding in verdict.get("findings", [])]
         with self._lock:
             self._db.execute(
-                "UPDATE chunks SET attempt = ?, file = ?, verdict = ?, heard = ?, cer = ?, faults = ?, "
-                "audio_seconds = ?, seconds = ?, accepted = 0 WHERE job = ? AND idx = ?",
-                (attempt, file, verdict, heard, cer, noticed, audio_seconds, seconds, job, index),
-            )
+                "UPDATE chunks SET take = ?, attempt = ?, verdict = ?, heard = ?, cer = ?, faults = ?, accepted = ?, "
+                "audio_seconds = ? WHERE job = ? AND name = ?",
+                (kept.id, kept.attempt, kept.outcome, verdict.get("heard") or "", verdict.get("cer"),
+                 json.dumps(faults, ensure_ascii=False), int(kept.state == "accepted"), kept.audio_seconds, job, name),
+            )  # fmt: skip
 
-    def finish(self, job: str, *, audio_seconds: float) -> None:
+    def refresh(self, job: str) -> None:
+        """Take over what `langdu takes`, or another job with the same words, has chosen meanwhile."""
         with self._lock:
-            work = self._db.execute("SELECT SUM(seconds) FROM chunks WHERE job = ?", (job,)).fetchone()[0] or 0.0
-            state = "faulty" if self.get(job).faults else "done"
+            rows = self._db.execute("SELECT name, key FROM chunks WHERE job = ? AND take", (job,)).fetchall()
+        for row in rows:
+            if (kept := self.takes.choice(row["key"])) is not None:
+                self.made(job, row["name"], kept)
+        self._settle(job)
+
+    def _settle(self, job: str) -> None:
+        with self._lock:
+            found = self.get(job)
+            if found.state in ("done", "faulty"):
+                self.set_state(job, "faulty" if found.faults else "done")
+
+    def finish(self, job: str, *, seconds: float, audio_seconds: float, problems: Sequence[str]) -> None:
+        with self._lock:
             self._db.execute(
-                "UPDATE jobs SET state = ?, seconds = ?, audio_seconds = ? WHERE id = ?",
-                (state, work, audio_seconds, job),
+                "UPDATE jobs SET state = 'done', seconds = ?, audio_seconds = ?, problems = ? WHERE id = ?",
+                (seconds, audio_seconds, json.dumps(problems, ensure_ascii=False), job),
             )
+            self._settle(job)
 
     def redo(self, job: str, index: int) -> None:
-        """Have one chunk said again with a new seed; its old sound stays until then."""
+        """Have one chunk said again with a new seed; its take stays in use until then."""
         with self._lock:
             self.chunk(job, index)
-            self._db.execute("UPDATE chunks SET file = '', verdict = 'waiting' WHERE job = ? AND idx = ?", (job, index))
+            self._db.execute("UPDATE chunks SET redo = 1 WHERE job = ? AND idx = ?", (job, index))
             if self._row(job)["state"] in FINAL:
                 self.set_state(job, "queued")
 
+    def wanted_again(self, job: str) -> list[str]:
+        """Names of the chunks to say again."""
+        with self._lock:
+            rows = self._db.execute("SELECT name FROM chunks WHERE job = ? AND redo ORDER BY idx", (job,)).fetchall()
+            return [str(row["name"]) for row in rows]
+
+    def said_again(self, job: str, name: str) -> None:
+        with self._lock:
+            self._db.execute("UPDATE chunks SET redo = 0 WHERE job = ? AND name = ?", (job, name))
+
     def accept(self, job: str, index: int) -> None:
         """A person heard it and takes it as it is."""
-        with self._lock:
-            if not self.chunk(job, index)["file"]:
-                raise Conflict("This chunk has no sound yet.")
-            self._db.execute("UPDATE chunks SET accepted = 1 WHERE job = ? AND idx = ?", (job, index))
-            if self._row(job)["state"] == "faulty" and not self.get(job).faults:
-                self.set_state(job, "done")
+        row = self.chunk(job, index)
+        kept = self.takes.choice(row["key"]) if row["take"] else None
+        if kept is None:
+            raise Conflict("This chunk has no sound yet.")
+        self.takes.accept(kept.id)
+        self.made(job, row["name"], self.takes.get(kept.id))
+        self._settle(job)
 
     def cancel(self, job: str) -> None:
         with self._lock:
@@ -206,28 +268,33 @@ class JobStore:
             self.set_state(job, "queued")
 
     def delete(self, job: str) -> None:
+        """The job and its files. Its takes stay, as those of every book, until they are pruned."""
         with self._lock:
             self._row(job)
             self._db.execute("DELETE FROM jobs WHERE id = ?", (job,))
         shutil.rmtree(self.folder_of(job), ignore_errors=True)
 
     def folder_of(self, job: str) -> Path:
-        """Where its sound is. The id is looked up first, so it is one of ours and never a path."""
+        """Where its files are. The id is looked up first, so it is one of ours and never a path."""
         return self.folder / "jobs" / job
 
-    def sound(self, job: str, index: int) -> Path:
-        """The chunk's file. Raises NotFound while there is none."""
-        file = str(self.chunk(job, index)["file"])
-        if not file:
-            raise NotFound("This chunk has no sound yet.")
-        return self.folder_of(job) / file
+    def output_of(self, job: str) -> Path:
+        return self.folder_of(job) / f"result.{self.wish(job).format}"
 
-    def result(self, job: str) -> Path:
-        """The finished file. Raises Conflict while there is none."""
-        row = self.get(job)
-        path = self.folder_of(job) / f"result.{row.format}"
+    def sound(self, job: str, index: int) -> Path:
+        """The file of the chunk's take. Raises NotFound while there is none."""
+        row = self.chunk(job, index)
+        kept = self.takes.choice(row["key"]) if row["take"] else None
+        if kept is None:
+            raise NotFound("This chunk has no sound yet.")
+        return self.takes.file(kept)
+
+    def result(self, job: str, suffix: str = "") -> Path:
+        """The finished file, or the one beside it with this suffix. Raises Conflict while there is none."""
+        path, row = self.output_of(job), self.get(job)
+        path = path.with_suffix(suffix) if suffix else path
         if row.state not in ("done", "faulty") or not path.is_file():
-            raise Conflict(f"The job is {row.state}; it has no result yet.")
+            raise Conflict(f"The job is {row.state}; it has no such file yet.")
         return path
 
     def chunk(self, job: str, index: int) -> sqlite3.Row:
@@ -248,19 +315,8 @@ class JobStore:
 
 
 def _chunk_row(row: sqlite3.Row) -> ChunkRow:
-    chunk = json.loads(row["chunk"])
     return ChunkRow(
-        row["idx"], row["name"], chunk["text"], chunk["persona"]["name"], chunk["language"], row["attempt"],
-        row["verdict"], row["heard"], tuple(json.loads(row["faults"])), row["cer"],
+        row["idx"], row["name"], row["text"], row["voice"], row["language"], row["attempt"],
+        "waiting" if row["redo"] else row["verdict"], row["heard"], tuple(json.loads(row["faults"])), row["cer"],
         bool(row["accepted"]), row["audio_seconds"],
     )  # fmt: skip
-
-
-def _dump(chunk: Chunk) -> dict[str, Any]:
-    facts = {field.name: getattr(chunk, field.name) for field in fields(chunk)}
-    return facts | {"persona": PERSONA.dump_python(chunk.persona, mode="json")}
-
-
-def _load(facts: dict[str, Any]) -> Chunk:
-    persona = PERSONA.validate_python(facts["persona"])
-    return Chunk(**{**facts, "persona": persona, "utterances": tuple(facts["utterances"])})

@@ -5,83 +5,32 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, File, Form, Request, UploadFile
 from fastapi import Path as PathParameter
 from fastapi.responses import FileResponse, Response, StreamingResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ValidationError
 
-from langdu.errors import DocumentError
+from langdu.errors import DocumentError, SettingError
+from langdu.service.job_book import TEXT, book_of
+from langdu.service.job_models import ChunkFacts, Format, Job, JobDetail, JobList, JobOptions, NewJob
 from langdu.service.job_runner import JobRunner
-from langdu.service.jobs import FINAL, JobStore, State
+from langdu.service.jobs import FINAL, JobStore, JobWish
 from langdu.service.problems import REFUSALS
-from langdu.service.speech import Order, prepare
 from langdu.service.streaming import event
-from langdu.text.model import Document
+from langdu.voices.library import write_atomic
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], responses=REFUSALS)
-Format = Literal["mp3", "opus", "flac", "wav", "m4a"]
 JobId = Annotated[str, PathParameter(pattern="^[0-9a-f]{32}$")]
 Index = Annotated[int, PathParameter(ge=0, le=1_000_000)]
 KINDS = (".txt", ".md", ".epub", ".docx", ".pdf", ".html", ".htm", ".srt", ".vtt")
-TEXT_CHARS = 2_000_000
 EVENT_S = 15.0
 """A stream of events says something at least so often, so that a dead client is noticed."""
 SOUND = {"content": {"audio/*": {"schema": {"type": "string", "format": "binary"}}}}
-
-
-class NewJob(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-    input: str = Field(min_length=1, max_length=TEXT_CHARS)
-    title: str = Field("", max_length=200)
-    voice: str | None = Field(None, max_length=64)
-    language: Literal["zh", "en", "ja"] | None = None
-    response_format: Format = "mp3"
-    speed: float = Field(1.0, ge=0.25, le=4.0, allow_inf_nan=False)
-    verify: bool = Field(True, description="Listen to every chunk and compare it with its text.")
-
-
-class Job(BaseModel):
-    id: str
-    object: Literal["job"] = "job"
-    created: float
-    title: str
-    state: State
-    error: str
-    format: str
-    verify: bool
-    chunks: int
-    made: int
-    faults: int
-    seconds: float
-    audio_seconds: float
-
-
-class ChunkFacts(BaseModel):
-    index: int
-    name: str
-    text: str
-    voice: str
-    language: str
-    attempt: int
-    verdict: str
-    heard: str
-    faults: list[str]
-    cer: float | None
-    accepted: bool
-    audio_seconds: float
-
-
-class JobDetail(Job):
-    items: list[ChunkFacts]
-
-
-class JobList(BaseModel):
-    object: Literal["list"] = "list"
-    data: list[Job]
 
 
 def _store(request: Request) -> JobStore:
@@ -105,19 +54,29 @@ def _detail(store: JobStore, job: str) -> JobDetail:
     return JobDetail(**job_of(store, job).model_dump(), items=items)
 
 
-async def add_job(store: JobStore, runner: JobRunner, source: str | Document, wish: NewJob) -> Job:
-    order = Order(source, wish.voice, wish.speed, language=wish.language, live=False)
-    ready = await asyncio.to_thread(prepare, order)
-    title = wish.title or ready.script.title or ready.script.utterances[0].source[:40]
-    job = store.add(ready.plan, ready.spec, title=title, format=wish.response_format, verify=wish.verify)
-    runner.wake()
+async def add_job(store: JobStore, runner: JobRunner, source: bytes, name: str, wish: JobOptions) -> Job:
+    """Read and plan a source, and queue it. Whatever is wrong with it is raised here, and nothing is left behind."""
+    kept = JobWish(
+        name, wish.title, wish.voice, dict(wish.roles), wish.language, wish.response_format, wish.speed, wish.verify,
+        wish.loudness, wish.reading.model_dump(exclude_none=True),
+    )  # fmt: skip
+    job, folder = store.new_folder()
+    try:
+        await asyncio.to_thread(write_atomic, folder / name, source)
+        book = await asyncio.to_thread(book_of, folder, kept)
+        title = wish.title or book.script.title or book.script.utterances[0].source[:40]
+        store.add(job, kept, title, book.chunks)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    runner.wake(job, book)
     return job_of(store, job)
 
 
 @router.post("", status_code=201)
 async def create(wish: NewJob, request: Request) -> Job:
     """Make a text, however long, into one file."""
-    return await add_job(_store(request), _runner(request), wish.input, wish)
+    return await add_job(_store(request), _runner(request), wish.input.encode("utf-8", "replace"), TEXT, wish)
 
 
 @router.post("/document", status_code=201)
@@ -128,21 +87,35 @@ async def create_from_document(
     title: Annotated[str, Form(max_length=200)] = "",
     response_format: Annotated[Format, Form()] = "mp3",
     verify: Annotated[bool, Form()] = True,
+    options: Annotated[str, Form(max_length=200_000, description="The further fields of a job, as JSON.")] = "{}",
 ) -> Job:
     """Make a document into one file."""
-    document = await read_upload(file)
-    wish = NewJob(input="-", title=title, voice=voice, response_format=response_format, speed=1.0, verify=verify)
-    return await add_job(_store(request), _runner(request), document, wish)
+    fields = {"title": title, "voice": voice, "response_format": response_format, "verify": verify}
+    try:
+        wish = JobOptions.model_validate({**fields, **_object(options)})
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise SettingError(f"options: {place}: {first['msg']}.") from None
+    return await add_job(_store(request), _runner(request), await file.read(), _name_of(file), wish)
 
 
-async def read_upload(file: UploadFile) -> Document:
-    """An uploaded document. Only the suffix of its name is used, and only one of those we know."""
-    from langdu.text.documents import read_document
+def _object(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise SettingError("options is not a JSON object.")
+    return found
 
+
+def _name_of(file: UploadFile) -> str:
+    """Ours for an uploaded document. Only the suffix of its own is used, and only one of those we know."""
     suffix = Path(file.filename or "").suffix.lower()
     if suffix not in KINDS:
         raise DocumentError(f'Documents of kind "{suffix or "none"}" are not read.', hint=f"Known: {' '.join(KINDS)}.")
-    return await asyncio.to_thread(read_document, await file.read(), f"document{suffix}")
+    return f"document{suffix}"
 
 
 @router.get("")
@@ -154,12 +127,15 @@ async def index(request: Request) -> JobList:
 @router.get("/{job}")
 async def show(job: JobId, request: Request) -> JobDetail:
     """One job and its chunks, with what was heard of each."""
-    return _detail(_store(request), job)
+    store = _store(request)
+    if store.get(job).state in FINAL:
+        await asyncio.to_thread(store.refresh, job)
+    return _detail(store, job)
 
 
 @router.delete("/{job}", status_code=204)
 async def delete(job: JobId, request: Request) -> Response:
-    """Delete a job and its sound; one under way is stopped first."""
+    """Delete a job and its files; one under way is stopped first. Its takes stay until `langdu takes prune`."""
     _store(request).get(job)
     await _runner(request).abort(job)
     _store(request).delete(job)
@@ -201,17 +177,23 @@ async def accept(job: JobId, index: Index, request: Request) -> Job:
 
 @router.get("/{job}/chunks/{index}/audio", response_class=Response, responses={200: SOUND})
 async def chunk_audio(job: JobId, index: Index, request: Request) -> FileResponse:
-    """The sound of one chunk, as the engine made it."""
-    return FileResponse(_store(request).sound(job, index), media_type="audio/wav")
+    """The sound of one chunk, as the engine made it, as FLAC."""
+    return FileResponse(_store(request).sound(job, index), media_type="audio/flac")
 
 
 @router.get("/{job}/audio", response_class=Response, responses={200: SOUND})
 async def audio(job: JobId, request: Request) -> FileResponse:
     """The finished file."""
-    path = _store(request).result(job)
-    kinds = {"mp3": "audio/mpeg", "opus": "audio/ogg", "flac": "audio/flac", "wav": "audio/wav", "m4a": "audio/mp4"}
-    title = "".join(c if c.isalnum() else "_" for c in _store(request).get(job).title)[:60].strip("_") or "langdu"
-    return FileResponse(path, media_type=kinds[path.suffix[1:]], filename=title + path.suffix)
+    return _named(_store(request), job, "")
+
+
+def _named(store: JobStore, job: str, suffix: str) -> FileResponse:
+    path = store.result(job, suffix)
+    kinds = {".mp3": "audio/mpeg", ".opus": "audio/ogg", ".flac": "audio/flac", ".wav": "audio/wav",
+             ".m4a": "audio/mp4", ".m4b": "audio/mp4", ".srt": "application/x-subrip", ".vtt": "text/vtt",
+             ".html": "text/html"}  # fmt: skip
+    title = "".join(c if c.isalnum() else "_" for c in store.get(job).title)[:60].strip("_") or "langdu"
+    return FileResponse(path, media_type=kinds[path.suffix], filename=title + (suffix or path.suffix))
 
 
 @router.get(
@@ -224,6 +206,12 @@ async def events(job: JobId, request: Request) -> StreamingResponse:
     store, runner = _store(request), _runner(request)
     store.get(job)
     return StreamingResponse(_watch(store, runner, job), media_type="text/event-stream")
+
+
+@router.get("/{job}/{kind}", response_class=Response, responses={200: {"content": {"text/*": {}}}})
+async def beside(job: JobId, kind: Literal["srt", "vtt", "report"], request: Request) -> FileResponse:
+    """What lies beside the finished file: subtitles, or the report of every chunk and its verdict (HTML)."""
+    return _named(_store(request), job, ".report.html" if kind == "report" else f".{kind}")
 
 
 async def _watch(store: JobStore, runner: JobRunner, job: str) -> AsyncIterator[bytes]:
@@ -242,7 +230,7 @@ async def _watch(store: JobStore, runner: JobRunner, job: str) -> AsyncIterator[
             if item.verdict != "waiting" and seen.get(item.index) != text:
                 seen[item.index] = text
                 yield event("chunk", **facts)
-        facts = job_of(store, job).model_dump()
+        facts = job_of(store, job).model_dump() | {"left_s": runner.left_s(job)}
         if (text := json.dumps(facts)) != last:
             last = text
             yield event("job", job=facts)

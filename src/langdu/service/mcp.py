@@ -30,7 +30,7 @@ INSTRUCTIONS = (
 TEXT_CHARS = 20_000
 Text = Annotated[str, Field(min_length=1, max_length=TEXT_CHARS, description="The text to say.")]
 VoiceName = Annotated[str | None, Field(max_length=64, description="A name from list_voices; none: by language.")]
-Format = Literal["mp3", "m4a", "wav", "flac", "opus"]
+Format = Literal["mp3", "m4a", "m4b", "wav", "flac", "opus"]
 
 
 class Mouth:
@@ -89,11 +89,13 @@ class Mouth:
         return len(tasks)
 
     async def make_audiobook(self, text: str, title: str, voice: str | None, format: Format) -> dict[str, Any]:
-        from langdu.service.jobs_api import NewJob, add_job
+        from langdu.service.job_book import TEXT
+        from langdu.service.job_models import JobOptions
+        from langdu.service.jobs_api import add_job
 
         assert self._runner is not None
-        wish = NewJob(input=text, title=title, voice=voice, response_format=format, speed=1.0, verify=True)
-        job = await add_job(self._runner.store, self._runner, text, wish)
+        wish = JobOptions(title=title, voice=voice, response_format=format, speed=1.0, verify=True)
+        job = await add_job(self._runner.store, self._runner, text.encode("utf-8", "replace"), TEXT, wish)
         while (row := self._runner.store.get(job.id)).state in ("queued", "running"):
             await self._runner.changed(5.0)
         facts: dict[str, Any] = {"job": row.id, "state": row.state, "chunks": row.chunks, "faults": row.faults}
@@ -188,7 +190,7 @@ async def serve_stdio(folder: Path) -> None:
     from langdu.service.jobs import JobStore
 
     hub = Hub()
-    core, store = Core(hub), JobStore(folder)
+    core, store = Core(hub), JobStore(folder, settings().takes_dir)
     runner = JobRunner(core, store)
     runner.start()
     try:

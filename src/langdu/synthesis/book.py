@@ -20,7 +20,7 @@ from langdu.audio.av_encode import Tags
 from langdu.audio.encode import format_of
 from langdu.audio.loudness import profile
 from langdu.engines.base import Failed
-from langdu.errors import InputError, MachineError, OutputError, SettingError
+from langdu.errors import Cancelled, InputError, MachineError, OutputError, SettingError
 from langdu.quality.report import Report, write_report
 from langdu.settings import settings
 from langdu.synthesis import project
@@ -62,6 +62,8 @@ class BookRequest:
     force: bool = False
     speed: float = 1.0
     overwrite: bool = False
+    remember: bool = True
+    """As the book made last."""
     cluster: str = ""
     engine: str = ""
     model: str = ""
@@ -174,13 +176,19 @@ class Book:
         *,
         store: TakeStore | None = None,
         judge: Judge | None = None,
+        runner_for: RunnerFor | None = None,
+        stopped: Callable[[], bool] = lambda: False,
     ) -> Summary:
-        """Make the file or files. Raises EngineError, with no file written, when a chunk could not be said."""
+        """Make the file or files. Raises EngineError, with no file written, when a chunk could not be said.
+
+        `runner_for` says the chunks of an engine where they are not to have workers of their own; `stopped` is asked
+        at each chunk that is written, and ends the book with Cancelled.
+        """
         own = store is None
         store = store or TakeStore(settings().takes_dir)
         try:
             with project.locked(self.request.output, self.project.outputs):
-                return _Making(self, store, judge, on_event).run()
+                return _Making(self, store, judge, on_event, runner_for, stopped).run()
         except BrokenPipeError:  # nobody reads the events any more
             raise
         except OSError as error:  # subtitles, report, project: small files beside the output
@@ -202,13 +210,16 @@ class Book:
 class _Making:
     """One run of a book."""
 
-    def __init__(self, book: Book, store: TakeStore, judge: Judge | None, on_event: Callable[[Event], None]) -> None:
-        self._book, self._store, self._event = book, store, on_event
+    def __init__(
+        self, book: Book, store: TakeStore, judge: Judge | None, on_event: Callable[[Event], None],
+        runner_for: RunnerFor | None, stopped: Callable[[], bool],
+    ) -> None:  # fmt: skip
+        self._book, self._store, self._event, self._stopped = book, store, on_event, stopped
         request = book.request
         if judge is None and request.check:
             judge = Ear(settings().checker)
         retries = settings().max_retries if request.retries is None else request.retries
-        runner_for = self._cluster if request.cluster else self._pool
+        runner_for = runner_for or (self._cluster if request.cluster else self._pool)
         self._maker = Maker(
             store, book.casting.spec_of, runner_for, judge=judge, retries=retries, on_take=self._on_take
         )
@@ -242,7 +253,7 @@ class _Making:
         book, counts = self._book, self._maker.counts
         chapters = len({chunk.chapter for chunk in book.chunks})
         self._event({"event": "plan", "chunks": len(book.chunks), "chapters": chapters})
-        book.project.save()
+        book.project.save(remember=book.request.remember)
         rate_hz = next(iter(book.casting.infos.values())).sample_rate_hz
         with contextlib.closing(self._spoken()) as spoken:  # a file that cannot be written ends the workers at once
             self._volumes.write(spoken, rate_hz)
@@ -263,6 +274,8 @@ class _Making:
             raise failure_of(*failed[0])
 
     def _with_sound(self, chunk: Chunk, kept: Kept) -> Spoken:
+        if self._stopped():
+            raise Cancelled("The book was stopped.")
         audio = self._store.load(kept)
         if audio is None:
             message = f"The sound of chunk {chunk.name} was damaged on disk, or pruned while it was used."

@@ -22,7 +22,7 @@ from langdu.engines.base import Failed
 from langdu.errors import LangduError, by_code
 from langdu.quality.limits import RULES
 from langdu.quality.syllables import count_syllables
-from langdu.quality.transcript import Word
+from langdu.quality.transcript import Checker, Word
 from langdu.quality.verdict import Reference, Verdict, ending_verdict, judge, rank, seed_for
 from langdu.synthesis.model import Chunk, Take
 from langdu.synthesis.runner import EngineSpec, Job, Runner
@@ -266,16 +266,19 @@ class Maker:
             self._change.notify_all()
 
 
+def judge_name(model: str) -> str:
+    return f"{model}/{RULES}"
+
+
 class Ear:
     """Judges takes with one checker, which also gives the times of the words it hears."""
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, *, checker: Checker | None = None) -> None:
         from langdu.models.store import model_dir
-        from langdu.quality.transcript import Checker
 
         model_dir(model)  # missing: said before the work, not after it
-        self.name = f"{model}/{RULES}"
-        self._checker = Checker(model, threads=1)
+        self.name = judge_name(model)
+        self._checker = checker or Checker(model, threads=1)
         self._voices: dict[str, Reference] = {}
         self._paces: defaultdict[tuple[str, str], deque[float]] = defaultdict(lambda: deque(maxlen=KEPT_PACES))
 

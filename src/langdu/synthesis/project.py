@@ -66,12 +66,14 @@ class Project:
         last = self.chunks[-1].name if self.chunks else "none"
         raise InputError(f'There is no chunk "{name}" in {self.output}.', hint=f"Chunks run from 1.1 to {last}.")
 
-    def save(self) -> None:
+    def save(self, *, remember: bool = True) -> None:
+        """`remember`: as the book made last, which `langdu takes` means by itself."""
         path = path_of(self.output)
         data = json.dumps(asdict(self), ensure_ascii=False, indent=1) + "\n"
         write_atomic(path, data.encode(), shared=True)
-        settings().data_dir.mkdir(parents=True, exist_ok=True)
-        write_atomic(_last(), f"{path}\n".encode())
+        if remember:
+            settings().data_dir.mkdir(parents=True, exist_ok=True)
+            write_atomic(_last(), f"{path}\n".encode())
 
 
 @contextlib.contextmanager

@@ -195,6 +195,10 @@ class TakeStore:
         self.forget(kept.sound)
         return False
 
+    def file(self, kept: Kept) -> Path:
+        """The FLAC file of its sound; read only, and divided by 2**shift."""
+        return self._path(kept.sound)
+
     def load(self, kept: Kept) -> Audio | None:
         """The sound, shape (samples,). None when its file is gone or damaged; its rows are then dropped."""
         import soundfile
