@@ -110,9 +110,11 @@ def test_roles_and_reading_are_as_in_a_book(client: httpx.Client) -> None:
     reading = {"dialogue": True, "lexicon": {"重庆": "从庆"}}
     job = make(client, input="甲：重庆到了。\n\n乙：好。", roles={"甲": "tone", "乙": "tone"}, reading=reading)
     assert [item["text"] for item in ended(client, job)["items"]] == ["从庆到了。", "好。"]  # type: ignore[index]
-    answer = client.post("/v1/jobs", json={"input": "丙：好。", "voice": "tone", "reading": {"dialogue": True}})
+    answer = client.post(
+        "/v1/jobs", json={"input": "甲：好。", "roles": {"甲": "nobody"}, "reading": {"dialogue": True}}
+    )
     assert answer.status_code == 400
-    assert "丙" in answer.json()["error"]["message"]
+    assert "nobody" in answer.json()["error"]["message"]
 
 
 def test_subtitles_and_a_report_lie_beside_the_sound(client: httpx.Client) -> None:

@@ -1,10 +1,6 @@
 """The service with the real voice and the real checker, as its users start it; a data folder of its own."""
 
 import io
-import os
-import re
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +11,7 @@ import pytest
 import soundfile
 from mcp.client.client import Client
 
-from langdu.settings import settings
+from .real_service import RealService
 
 pytestmark = pytest.mark.real
 SENTENCE = "今天的会议改到下午三点，请大家提前五分钟到。"
@@ -23,36 +19,14 @@ CLIP = "列车准时离开上海，经过南京和济南，大约四个半小时
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    found = tmp_path_factory.mktemp("home")
-    settings.cache_clear()
-    for name in ("models", "cache"):
-        (found / name).symlink_to(settings().data_dir / name)
-    return found
-
-
-@pytest.fixture(scope="module")
-def url(home: Path) -> Iterator[str]:
-    log = home / "stderr"
-    with log.open("wb") as stderr:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "langdu", "serve", "--port", "0", "--idle", "3"],
-            env={**os.environ, "LANGDU_DATA_DIR": str(home)}, stderr=stderr,
-        )  # fmt: skip
-    try:
-        end = time.monotonic() + 60
-        while (found := re.search(r"http://[\d.:]+", log.read_text())) is None:
-            assert process.poll() is None and time.monotonic() < end, log.read_text()
-            time.sleep(0.05)
-        yield found[0]
-    finally:
-        process.terminate()
-        assert process.wait(30) == 0, log.read_text()
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealService]:
+    with RealService(tmp_path_factory.mktemp("home"), "--idle", "3") as found:
+        yield found
 
 
 @pytest.fixture
-def client(url: str) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=url, timeout=120) as found:
+def client(service: RealService) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=service.url, timeout=120) as found:
         yield found
 
 
@@ -73,7 +47,9 @@ def test_a_recording_is_transcribed(client: httpx.Client) -> None:
     assert plain.headers["content-type"].startswith("text/plain")
 
 
-def test_a_clip_becomes_a_persona_with_the_transcript_a_person_confirmed(client: httpx.Client, home: Path) -> None:
+def test_a_clip_becomes_a_persona_with_the_transcript_a_person_confirmed(
+    client: httpx.Client, service: RealService
+) -> None:
     clip = recording(client, CLIP)
     seen = client.post("/v1/audio/voices/check", files={"file": ("clip.flac", clip)}).json()
     assert "上海" in seen["transcript"] and 3 < seen["seconds"] < 20
@@ -82,7 +58,7 @@ def test_a_clip_becomes_a_persona_with_the_transcript_a_person_confirmed(client:
     assert made.status_code == 201, made.text
     assert made.json()["transcript_by"] == "person"
     assert "列车" in (row["id"] for row in client.get("/v1/audio/voices").json()["voices"])
-    assert "列车" in (home / "voices" / "personas.json").read_text(encoding="utf-8")
+    assert "列车" in (service.home / "voices" / "personas.json").read_text(encoding="utf-8")
     again = client.post("/v1/audio/voices", files={"file": ("clip.flac", clip)}, data=form)
     assert again.status_code == 400
 
@@ -106,8 +82,8 @@ def test_a_clip_without_consent_name_or_its_own_words_is_none(
 
 
 @pytest.mark.asyncio
-async def test_an_agent_has_a_checked_audiobook_made(url: str) -> None:
-    async with Client(f"{url}/mcp") as agent:
+async def test_an_agent_has_a_checked_audiobook_made(service: RealService) -> None:
+    async with Client(f"{service.url}/mcp") as agent:
         arguments = {"text": f"{SENTENCE}\n\n{CLIP}", "title": "两句话", "voice": "zf_xiaobei", "format": "m4b"}
         result = await agent.call_tool("make_audiobook", arguments)
     assert not result.is_error
@@ -115,7 +91,7 @@ async def test_an_agent_has_a_checked_audiobook_made(url: str) -> None:
     facts = facts.get("result", facts)
     assert (facts["state"], facts["faults"]) == ("done", 0)
     assert Path(facts["file"]).stat().st_size > 10_000
-    detail = httpx.get(f"{url}/v1/jobs/{facts['job']}").json()
+    detail = httpx.get(f"{service.url}/v1/jobs/{facts['job']}").json()
     assert {item["verdict"] for item in detail["items"]} == {"pass"}
 
 

@@ -75,6 +75,42 @@ def test_a_text_becomes_a_file_that_plays(page: Page) -> None:
     assert Path(str(caught.value.path())).stat().st_size > 1000
 
 
+def test_what_lies_beside_the_file_can_be_fetched(page: Page) -> None:
+    make(page)
+    expect(page.locator("#job-state")).to_have_class("badge done", timeout=30_000)
+    for kind in ("srt", "vtt", "report"):
+        with page.expect_download() as caught:
+            page.click(f"#get-{kind}")
+        assert Path(str(caught.value.path())).stat().st_size > 50
+
+
+def test_all_chunks_are_there_from_the_start_and_fill_up(page: Page) -> None:
+    page.fill("#text", "\n\n".join(f"这是第{number}个很长的段落。" * 12 for number in range(400)))
+    page.set_checked("#verify", False)
+    page.click("#start")
+    expect(page.locator("#chunks > li")).to_have_count(400, timeout=30_000)
+    expect(page.locator("#chunks > li .badge", has_text="未核听").first).to_be_visible(timeout=30_000)
+    expect(page.locator("#job-stop")).to_be_visible()
+    page.click("#job-stop")
+    expect(page.locator("#job-state")).to_have_class("badge cancelled")
+
+
+def test_roles_and_pronunciations_are_used(page: Page) -> None:
+    page.fill("#text", "甲：重庆到了。")
+    page.click("summary")
+    page.set_checked("#dialogue", True)
+    page.fill("#lexicon", "重庆 = 从庆")
+    page.fill("#roles", "甲 = tone")
+    page.set_checked("#verify", False)
+    page.click("#start")
+    expect(page.locator("#job-state")).to_have_class("badge done", timeout=30_000)
+    expect(page.locator("#chunks > li").first).to_contain_text("从庆到了")
+    expect(page.locator("#script .spoken").first).to_have_text("从庆到了。")
+    page.fill("#lexicon", "重庆")
+    page.click("#start")
+    expect(page.locator("#problem")).to_contain_text("重庆")
+
+
 def test_every_chunk_has_its_text_its_wave_and_its_verdict(page: Page) -> None:
     make(page)
     expect(page.locator("#job-state")).to_have_class("badge done", timeout=30_000)
@@ -148,6 +184,7 @@ def test_a_dropped_file_is_read(page: Page, tmp_path: Path) -> None:
     (tmp_path / "老书.txt").write_text(TEXT, encoding="gbk")
     page.set_input_files("#file", tmp_path / "老书.txt")
     expect(page.locator("#filename")).to_contain_text("老书.txt")
+    expect(page.locator("#script .spoken").first).to_contain_text("三公里")
     page.set_checked("#verify", False)
     page.click("#start")
     expect(page.locator("#job-state")).to_have_class("badge done", timeout=30_000)

@@ -21,7 +21,14 @@ from langdu.service.jobs import JobStore
 from langdu.service.mcp import mount_mcp
 from langdu.settings import settings
 
-UPLOADS = ("/v1/audio/transcriptions", "/v1/audio/voices", "/v1/audio/voices/check", "/v1/jobs", "/v1/jobs/document")
+UPLOADS = (
+    "/v1/audio/transcriptions",
+    "/v1/audio/voices",
+    "/v1/audio/voices/check",
+    "/v1/jobs",
+    "/v1/jobs/document",
+    "/v1/script/document",
+)
 """Routes that take files or books, and so larger bodies."""
 
 

@@ -21,8 +21,8 @@ class Reading(BaseModel):
     model_config = ConfigDict(extra="forbid")
     emoji: Literal["drop", "name"] = "drop"
     url: Literal["domain", "word", "skip"] = "domain"
-    dialogue: bool = Field(False, description="A paragraph that begins with NAME: is said by NAME.")
-    read_titles: bool = Field(True, description="Say the titles of chapters.")
+    dialogue: bool = Field(default=False, description="A paragraph that begins with NAME: is said by NAME.")
+    read_titles: bool = Field(default=True, description="Say the titles of chapters.")
     lexicon: dict[Word, Word] = Field(default_factory=dict, max_length=2000, description="Word: how it is said.")
     pause_sentence_s: Pause = None
     pause_paragraph_s: Pause = None
@@ -38,7 +38,7 @@ class JobOptions(BaseModel):
     speed: float = Field(1.0, ge=0.25, le=4.0, allow_inf_nan=False)
     verify: bool = Field(True, description="Listen to every chunk and compare it with its text.")
     loudness: Literal["podcast", "broadcast", "none"] = "podcast"
-    reading: Reading = Field(default_factory=Reading)
+    reading: Reading = Reading()
 
 
 class NewJob(JobOptions):

@@ -36,8 +36,11 @@ CREATE TABLE IF NOT EXISTS chunks (
   text TEXT NOT NULL, voice TEXT NOT NULL, language TEXT NOT NULL,
   take INTEGER NOT NULL DEFAULT 0, attempt INTEGER NOT NULL DEFAULT 0, redo INTEGER NOT NULL DEFAULT 0,
   verdict TEXT NOT NULL DEFAULT 'waiting', heard TEXT NOT NULL DEFAULT '', cer REAL, faults TEXT NOT NULL DEFAULT '[]',
-  accepted INTEGER NOT NULL DEFAULT 0, audio_seconds REAL NOT NULL DEFAULT 0, PRIMARY KEY (job, idx));
+  accepted INTEGER NOT NULL DEFAULT 0, audio_seconds REAL NOT NULL DEFAULT 0, rev INTEGER NOT NULL DEFAULT 1,
+  PRIMARY KEY (job, idx));
 """
+REV = "rev = (SELECT MAX(rev) + 1 FROM chunks WHERE job = :job)"
+"""Marks a changed row, so that watchers of a long book are told of it alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +181,16 @@ class JobStore:
             return JobWish(**json.loads(self._row(job)["wish"]))
 
     def chunks(self, job: str) -> list[ChunkRow]:
+        return self.changes(job, 0)[0]
+
+    def changes(self, job: str, after: int) -> tuple[list[ChunkRow], int]:
+        """Chunks that changed after that revision, and the revision now."""
         with self._lock:
             self._row(job)
-            rows = self._db.execute("SELECT * FROM chunks WHERE job = ? ORDER BY idx", (job,)).fetchall()
-        return [_chunk_row(row) for row in rows]
+            rows = self._db.execute(
+                "SELECT * FROM chunks WHERE job = ? AND rev > ? ORDER BY idx", (job, after)
+            ).fetchall()
+        return [_chunk_row(row) for row in rows], max([after, *(row["rev"] for row in rows)])
 
     def next_queued(self) -> str | None:
         with self._lock:
@@ -198,10 +207,12 @@ class JobStore:
         faults = [finding["message"] for finding in verdict.get("findings", [])]
         with self._lock:
             self._db.execute(
-                "UPDATE chunks SET take = ?, attempt = ?, verdict = ?, heard = ?, cer = ?, faults = ?, accepted = ?, "
-                "audio_seconds = ? WHERE job = ? AND name = ?",
-                (kept.id, kept.attempt, kept.outcome, verdict.get("heard") or "", verdict.get("cer"),
-                 json.dumps(faults, ensure_ascii=False), int(kept.state == "accepted"), kept.audio_seconds, job, name),
+                "UPDATE chunks SET take = :take, attempt = :attempt, verdict = :verdict, heard = :heard, cer = :cer, "
+                f"faults = :faults, accepted = :accepted, audio_seconds = :seconds, {REV} "
+                "WHERE job = :job AND name = :name AND (take, verdict, accepted) != (:take, :verdict, :accepted)",
+                {"take": kept.id, "attempt": kept.attempt, "verdict": kept.outcome, "job": job, "name": name,
+                 "heard": verdict.get("heard") or "", "cer": verdict.get("cer"), "seconds": kept.audio_seconds,
+                 "faults": json.dumps(faults, ensure_ascii=False), "accepted": int(kept.state == "accepted")},
             )  # fmt: skip
 
     def refresh(self, job: str) -> None:
@@ -231,7 +242,9 @@ class JobStore:
         """Have one chunk said again with a new seed; its take stays in use until then."""
         with self._lock:
             self.chunk(job, index)
-            self._db.execute("UPDATE chunks SET redo = 1 WHERE job = ? AND idx = ?", (job, index))
+            self._db.execute(
+                f"UPDATE chunks SET redo = 1, {REV} WHERE job = :job AND idx = :at", {"job": job, "at": index}
+            )
             if self._row(job)["state"] in FINAL:
                 self.set_state(job, "queued")
 
@@ -243,7 +256,8 @@ class JobStore:
 
     def said_again(self, job: str, name: str) -> None:
         with self._lock:
-            self._db.execute("UPDATE chunks SET redo = 0 WHERE job = ? AND name = ?", (job, name))
+            facts = {"job": job, "name": name}
+            self._db.execute(f"UPDATE chunks SET redo = 0, {REV} WHERE job = :job AND name = :name", facts)
 
     def accept(self, job: str, index: int) -> None:
         """A person heard it and takes it as it is."""

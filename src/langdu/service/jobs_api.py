@@ -97,7 +97,7 @@ async def create_from_document(
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         raise SettingError(f"options: {place}: {first['msg']}.") from None
-    return await add_job(_store(request), _runner(request), await file.read(), _name_of(file), wish)
+    return await add_job(_store(request), _runner(request), await file.read(), name_of(file), wish)
 
 
 def _object(text: str) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def _object(text: str) -> dict[str, Any]:
     return found
 
 
-def _name_of(file: UploadFile) -> str:
+def name_of(file: UploadFile) -> str:
     """Ours for an uploaded document. Only the suffix of its own is used, and only one of those we know."""
     suffix = Path(file.filename or "").suffix.lower()
     if suffix not in KINDS:
@@ -202,7 +202,10 @@ def _named(store: JobStore, job: str, suffix: str) -> FileResponse:
     responses={200: {"content": {"text/event-stream": {}}}},
 )
 async def events(job: JobId, request: Request) -> StreamingResponse:
-    """Progress as server-sent events `job` (state and counts) and `chunk`; ends when the job has ended."""
+    """Server-sent events `chunk` (all of them first, then each that changes) and `job` (state, counts, time left).
+
+    They end with the job.
+    """
     store, runner = _store(request), _runner(request)
     store.get(job)
     return StreamingResponse(_watch(store, runner, job), media_type="text/event-stream")
@@ -217,25 +220,21 @@ async def beside(job: JobId, kind: Literal["srt", "vtt", "report"], request: Req
 async def _watch(store: JobStore, runner: JobRunner, job: str) -> AsyncIterator[bytes]:
     from langdu.service.problems import NotFound
 
-    last, seen = "", {}  # type: str, dict[int, str]
+    last, seen = "", 0
     while True:
         try:
-            detail = _detail(store, job)
+            rows, seen = store.changes(job, seen)
+            facts = job_of(store, job).model_dump() | {"left_s": runner.left_s(job)}
         except NotFound:
             yield event("deleted")
             return
-        for item in detail.items:
-            facts = item.model_dump()
-            text = json.dumps(facts)
-            if item.verdict != "waiting" and seen.get(item.index) != text:
-                seen[item.index] = text
-                yield event("chunk", **facts)
-        facts = job_of(store, job).model_dump() | {"left_s": runner.left_s(job)}
+        for row in rows:
+            yield event("chunk", **dataclasses.asdict(row))
         if (text := json.dumps(facts)) != last:
             last = text
             yield event("job", job=facts)
         else:
             yield b": still here\n\n"
-        if detail.state in FINAL:
+        if facts["state"] in FINAL:
             return
         await runner.changed(EVENT_S)

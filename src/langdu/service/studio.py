@@ -18,12 +18,17 @@ from starlette.staticfiles import StaticFiles
 
 from langdu.errors import LangduError, VoiceError
 from langdu.service.core import Core, saved
+from langdu.service.job_book import script_options
+from langdu.service.job_models import Name, Reading
+from langdu.service.jobs_api import name_of
 from langdu.service.problems import REFUSALS, NotFound, body_of
 from langdu.service.streaming import event
-from langdu.text.model import Language
+from langdu.text.model import Document, Language
 
 router = APIRouter(tags=["studio"], responses=REFUSALS)
 PROGRESS_S = 0.2
+LINES = 1000
+"""Sentences of a script that the page is given; a book has ten times as many."""
 PAGE = Path(__file__).parent / "page"
 POLICY = "default-src 'self'; media-src 'self' blob:; img-src 'self' data:; object-src 'none'; frame-ancestors 'none'"
 
@@ -32,6 +37,9 @@ class ScriptWish(BaseModel):
     model_config = ConfigDict(extra="forbid")
     input: str = Field(min_length=1, max_length=200_000)
     language: Literal["zh", "en", "ja"] | None = None
+    voice: str | None = Field(None, max_length=64)
+    roles: dict[Name, Name] = Field(default_factory=dict, max_length=200)
+    reading: Reading = Reading()
 
 
 class Line(BaseModel):
@@ -47,23 +55,43 @@ class ScriptView(BaseModel):
     lines: list[Line]
     changes: list[dict[str, str]]
     warnings: list[str]
+    more: int = Field(description="Sentences beyond those listed.")
 
 
 @router.post("/v1/script")
 async def script(wish: ScriptWish) -> ScriptView:
     """What will be said, sentence by sentence, and what the reading rules changed."""
+    return await asyncio.to_thread(_view, wish.input, wish)
+
+
+@router.post("/v1/script/document")
+async def script_of_document(file: Annotated[UploadFile, File(description="A document, as for a job.")]) -> ScriptView:
+    """The same for the beginning of a document."""
+    from langdu.text.documents import read_document
+
+    data, name = await file.read(), name_of(file)
+    return await asyncio.to_thread(lambda: _view(read_document(data, name), ScriptWish(input="-")))
+
+
+def _view(source: str | Document, wish: ScriptWish) -> ScriptView:
+    from langdu.synthesis.casting import for_cast, resolver
+    from langdu.synthesis.say import guess_language, persona_for
     from langdu.text.script import make_script
 
-    made = await asyncio.to_thread(make_script, wish.input, language=wish.language)
+    default = persona_for(wish.voice, wish.language or guess_language(wish.input))
+    options = script_options(wish.reading.model_dump(exclude_none=True))
+    options = for_cast(options, resolver(default, wish.roles), wish.roles)
+    made = make_script(source, language=wish.language, options=options)
     lines = [
         Line(
             source=u.source, spoken=u.spoken, language=u.language, voice=u.voice, paragraph=u.paragraph,
             changed=u.source.strip() != u.spoken.strip(),
         )
-        for u in made.utterances
+        for u in made.utterances[:LINES]
     ]  # fmt: skip
-    changes = [{"rule": c.rule, "before": c.before, "after": c.after} for c in made.changes]
-    return ScriptView(lines=lines, changes=changes, warnings=[w.message for w in made.warnings])
+    changes = [{"rule": c.rule, "before": c.before, "after": c.after} for c in made.changes[:LINES]]
+    more = max(0, len(made.utterances) - LINES)
+    return ScriptView(lines=lines, changes=changes, warnings=[w.message for w in made.warnings[:LINES]], more=more)
 
 
 class ClipView(BaseModel):

@@ -1,6 +1,7 @@
 // The page itself: tabs, language, and the panels of its modules.
 import { WORDS } from './words.js'
 import { setUpMake } from './make.js'
+import { setUpJob } from './job.js'
 import { showJobs } from './jobs.js'
 import { setUpVoices, showVoices } from './voices.js'
 import { setUpMachine, showMachine } from './machine.js'
@@ -82,6 +83,7 @@ $('language').addEventListener('click', () => {
 })
 
 setUpMake()
+setUpJob()
 setUpVoices()
 setUpMachine()
 translate()

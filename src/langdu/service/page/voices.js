@@ -4,6 +4,15 @@ import { fillVoices } from './make.js'
 
 let clip = null
 let recorder = null
+const sound = new Audio()
+const SAMPLE = { zh: '你好，这是我的声音。', en: 'Hello, this is my voice.', ja: 'こんにちは、これが私の声です。' }
+
+async function hear(voice) {
+  const input = SAMPLE[voice.language] ?? SAMPLE.zh
+  const answer = await ask('/v1/audio/speech', { json: { input, voice: voice.id, response_format: 'wav', stream: false } })
+  sound.src = URL.createObjectURL(await answer.blob())
+  await sound.play()
+}
 
 async function take(file) {
   clip = file
@@ -59,7 +68,12 @@ export async function showVoices() {
   const voices = await fillVoices()
   $('voice-list').replaceChildren(...voices.map((voice) => element('li', {},
     element('span', { class: 'grow' }, voice.name, element('div', { class: 'hint' }, [voice.language, voice.gender, voice.engine, voice.licence].filter(Boolean).join(' · '))),
-    element('button', { onclick: () => { open('make'); fillVoices(voice.id) } }, t('voice.use')))))
+    element('button', { 'aria-label': `${t('job.play')} ${voice.name}`, onclick: async (event) => {
+      event.target.disabled = true
+      await attempt($('voices-problem'), () => hear(voice))
+      event.target.disabled = false
+    } }, '▶'),
+    element('button', { 'aria-label': `${t('voice.use')} ${voice.name}`, onclick: () => { open('make'); fillVoices(voice.id) } }, t('voice.use')))))
 }
 
 export function setUpVoices() {
