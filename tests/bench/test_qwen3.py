@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import pytest
 
 from langdu.bench.context import Context
@@ -34,8 +36,9 @@ def test_short_speaks_as_long_as_its_text(context, target):
 
 
 def test_scale_offers_slots_and_processes_of_one_row(context, target, monkeypatch):
-    monkeypatch.setattr("langdu.bench.suites.scale.CHUNK_CHARS", 12)
-    monkeypatch.setattr("langdu.bench.suites.scale.CHUNKS_EACH", 1)
+    module = importlib.import_module("langdu.bench.suites.scale")
+    monkeypatch.setattr(module, "CHUNK_CHARS", 12)
+    monkeypatch.setattr(module, "CHUNKS_EACH", 1)
     context.processes = 2
     rows = list(SUITES["scale"][0](context, target))
     assert {row.setup for row in rows} >= {"1 slot", "2 slots", "1 worker", "2 workers"}

@@ -79,9 +79,9 @@ def test_say_follows_the_cap_the_dialogue_and_the_lexicon(langdu: Run, tmp_path:
     arguments = ("-o", str(tmp_path / "a.wav"), "-v", "tone", "--json")
     facts = json.loads(langdu("say", long, *arguments, "--cap", "20").stdout)
     assert facts["chunks"] == 3
-    # Each role is a persona of its own, which must exist.
+    # Who is no persona is no speaker: the line is read as it stands, and that is said.
     done = langdu("say", "无此人：你好。", *arguments, "--dialogue")
-    assert done.returncode == 2 and "无此人" in done.stderr
+    assert done.returncode == 0 and "no one is called 无此人; it is read as text" in done.stderr
     done = langdu("say", "甲。", *arguments, "--lexicon", str(tmp_path / "none.toml"))
     assert done.returncode == 2 and "none.toml" in done.stderr
     assert langdu("say", "甲。", *arguments, "--lexicon", str(tmp_path / "words.toml")).returncode == 0

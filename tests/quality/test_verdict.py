@@ -23,10 +23,10 @@ def take(audio: np.ndarray, **facts: object) -> Take:
 
 
 def voiced(seconds: float) -> np.ndarray:
-    """A buzz with a changing pitch: what passes for a voice to the signal checks."""
+    """A buzz with a changing pitch and a colour that never comes back: what passes for a voice to the signal checks."""
     at = np.arange(int(seconds * RATE_HZ)) / RATE_HZ
     phase = 2 * np.pi * np.cumsum(140 + 30 * np.sin(2 * np.pi * 2 * at)) / RATE_HZ
-    return 0.2 * sum(np.sin(n * phase) / n for n in range(1, 9))
+    return 0.2 * sum((1 + 0.8 * np.sin(np.sqrt(n) * 4 * at)) * np.sin(n * phase) / n for n in range(1, 9))
 
 
 SIX = "今天天气很好"

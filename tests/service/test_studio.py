@@ -85,7 +85,7 @@ def test_what_lies_beside_the_file_can_be_fetched(page: Page) -> None:
 
 
 def test_all_chunks_are_there_from_the_start_and_fill_up(page: Page) -> None:
-    page.fill("#text", "\n\n".join(f"这是第{number}个很长的段落。" * 12 for number in range(400)))
+    page.fill("#text", "\n\n".join(f"这是第{number}个很长的段落。" * 10 for number in range(400)))
     page.set_checked("#verify", False)
     page.click("#start")
     expect(page.locator("#chunks > li")).to_have_count(400, timeout=30_000)

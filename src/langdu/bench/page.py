@@ -51,8 +51,8 @@ def page(report: Report) -> str:
 
 
 def _whole(title: str, parts: Sequence[str], report: Report) -> str:
-    # "</" would end the script element from inside a string
-    data = json.dumps(report.as_dict(), ensure_ascii=False).replace("</", "<\\/")
+    # a "<" in a string could end the script element or open another
+    data = json.dumps(report.as_dict(), ensure_ascii=False).replace("<", "\\u003c")
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{_e(title)}</title>'
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>{"".join(parts)}'

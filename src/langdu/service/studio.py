@@ -37,7 +37,7 @@ class ScriptWish(BaseModel):
     model_config = ConfigDict(extra="forbid")
     input: str = Field(min_length=1, max_length=200_000)
     language: Literal["zh", "en", "ja"] | None = None
-    voice: str | None = Field(None, max_length=64)
+    voice: str | None = Field(default=None, max_length=64)
     roles: dict[Name, Name] = Field(default_factory=dict, max_length=200)
     reading: Reading = Reading()
 

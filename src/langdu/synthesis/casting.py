@@ -45,12 +45,11 @@ class Cast:
         try:
             found = tomllib.loads(UNQUOTED.sub(r'\1"\2"\3', path.read_text(encoding="utf-8-sig")))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            hint = 'TOML wants quotes round a name that is not ASCII: "旁白" = "zf_xiaobei"'
-            raise SettingError(f"The cast {path} cannot be read ({error}).", hint=hint) from None
+            raise SettingError(f"The cast {path} cannot be read ({error}).") from None
         roles = found.get("cast")
         if set(found) != {"cast"} or not isinstance(roles, dict):
             raise SettingError(
-                f"The cast {path} must have one table, [cast].", hint='Write: [cast] "旁白" = "zf_xiaobei"'
+                f"The cast {path} must have one table, [cast].", hint='Write: [cast] 旁白 = "zf_xiaobei"'
             )
         for role, name in roles.items():
             if not isinstance(name, str) or not name:

@@ -47,7 +47,7 @@ def memory(context: Context, target: Target) -> Iterator[Row]:
     finally:
         hub.close()
     figures = {
-        "peak_memory_mb": Figure.of([peak_mb]), "idle_memory_mb": Figure.of([idle_mb]),
+        "peak_memory_mb": Figure.of([max(peak_mb, idle_mb)]), "idle_memory_mb": Figure.of([idle_mb]),
         "unloaded_memory_mb": Figure.of([left]),
     }  # fmt: skip
     if ended is not None:
