@@ -31,7 +31,8 @@ def client(service: RealService) -> Iterator[httpx.Client]:
 
 
 def recording(client: httpx.Client, text: str) -> bytes:
-    answer = client.post("/v1/audio/speech", json={"input": text, "voice": "zf_xiaobei", "response_format": "flac"})
+    wish = {"input": text, "voice": "zf_xiaobei", "response_format": "flac", "stream": False}
+    answer = client.post("/v1/audio/speech", json=wish)
     answer.raise_for_status()
     return answer.content
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import logging.handlers
+import signal
 import socket
 import sys
 import threading
@@ -23,7 +24,7 @@ LOG_BYTES, LOG_FILES = 5 << 20, 5
 
 
 def serve(policy: Policy, limits: Limits, port: int, *, open_page: bool = False, log_folder: str | None = None) -> None:
-    """Serve until SIGINT or SIGTERM. Raises SettingError when the address is taken."""
+    """Serve until SIGINT or SIGTERM, after which it returns. Raises SettingError when the address is taken."""
     _log_to(log_folder)
     more_files()
     listener = _listen(policy.host, port)
@@ -34,6 +35,8 @@ def serve(policy: Policy, limits: Limits, port: int, *, open_page: bool = False,
         timeout_graceful_shutdown=10, timeout_keep_alive=15, server_header=False,
     )  # fmt: skip
     server = _Server(config, url, open_page=open_page)
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, lambda *_: None)  # uvicorn raises it once more when all is done
     server.run(sockets=[listener])
 
 
