@@ -12,6 +12,7 @@ from fastapi import APIRouter, File, Form, Header, Request, UploadFile
 from fastapi.responses import Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
+from langdu.engines.base import Audio
 from langdu.errors import LangduError, SettingError, TextError
 from langdu.service.core import Core
 from langdu.service.problems import REFUSALS, body_of
@@ -90,13 +91,20 @@ async def speak(
 
 async def _answer(core: Core, wish: SpeechRequest, ready: Prepared, speech: Speech) -> Response:
     started = time.perf_counter()
-    body = encoded(speech.blocks(), wish.response_format)
+    samples = 0
+
+    async def counted() -> AsyncIterator[tuple[Audio, int]]:
+        nonlocal samples
+        async for block, rate_hz in speech.blocks():
+            samples += len(block)
+            yield block, rate_hz
+
+    body = encoded(counted(), wish.response_format)
     media = MEDIA[wish.response_format]
     if wish.stream_format == "audio" and (
         not wish.stream or (len(ready.plan.chunks) == 1 and not speech.ticket.stream)
     ):
-        sound = b"".join([piece async for piece in body])
-        sound = with_true_size(sound) if wish.response_format == "wav" else sound
+        sound = with_true_size(b"".join([piece async for piece in body]), wish.response_format, samples)
         core.metrics.spoken(speech, time.perf_counter() - started)
         return Response(sound, media_type=media, headers=_facts(ready, speech, time.perf_counter() - started))
     first = await anext(body, b"")  # an error up to here still has its own status

@@ -52,8 +52,19 @@ async def _hung_up(request: Request) -> None:
         pass
 
 
-def with_true_size(wav: bytes) -> bytes:
-    """A whole wav in place of a streamed one: the two sizes of its header filled in."""
+def with_true_size(sound: bytes, format: str, samples: int) -> bytes:
+    """A whole sound in place of a streamed one: the sizes its header left open are filled in.
+
+    In FLAC the number of samples is the lower 36 bits of STREAMINFO's bytes 10 to 17 (RFC 9639, 8.2), and STREAMINFO
+    begins at byte 8. The other formats have no such field.
+    """
+    if format == "flac":
+        [packed] = struct.unpack(">Q", sound[18:26])
+        return sound[:18] + struct.pack(">Q", packed >> 36 << 36 | samples) + sound[26:]
+    return _wav_with_true_size(sound) if format == "wav" else sound
+
+
+def _wav_with_true_size(wav: bytes) -> bytes:
     return wav[:4] + struct.pack("<I", len(wav) - 8) + wav[8:40] + struct.pack("<I", len(wav) - 44) + wav[44:]
 
 
