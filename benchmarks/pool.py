@@ -50,7 +50,7 @@ def median(runs: list[dict[str, Any]], name: str) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=2)
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--out", type=Path, help="a folder for the JSON, or a name ending in .json")
     options = parser.parse_args()
     runs: dict[int, list[dict[str, Any]]] = {1: [], 2: []}
     for _ in range(options.repeats):  # interleaved, so that a busy minute falls on both
@@ -95,8 +95,10 @@ def main() -> None:
         machine = f"{platform.machine()}, {os.cpu_count()} cores"
         facts = {"machine": machine, "date": time.strftime("%Y-%m-%d"), "ratio": ratio, "rows": rows, "cold": first,
                  "start": start, "heard": scores}  # fmt: skip
-        options.out.parent.mkdir(parents=True, exist_ok=True)
-        options.out.write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
+        name = f"{facts['date']}-pool-{platform.machine()}-{os.cpu_count()}-cores.json"
+        path = options.out if options.out.suffix == ".json" else options.out / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":
