@@ -11,6 +11,7 @@ import sys
 import threading
 import webbrowser
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 
@@ -35,17 +36,22 @@ def serve(policy: Policy, limits: Limits, port: int, *, open_page: bool = False,
         timeout_graceful_shutdown=10, timeout_keep_alive=15, server_header=False,
     )  # fmt: skip
     server = _Server(config, url, open_page=open_page)
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, lambda *_: None)  # uvicorn raises it once more when all is done
     server.run(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
-    """Says where it listens once it does."""
+    """Says where it listens once it does, and ends in order."""
 
     def __init__(self, config: uvicorn.Config, url: str, *, open_page: bool) -> None:
         super().__init__(config)
         self._url, self._open_page = url, open_page
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Asked to end, ending is no fault: uvicorn would raise SIGTERM once more when all is done."""
+        if sig == signal.SIGTERM:
+            self.should_exit = True
+        else:
+            super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
